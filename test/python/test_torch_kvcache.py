@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from test_torch_backward_calls import START, check_steps, run_on_stand_in  # noqa: E402
 from test_torch_compile import Graphs  # noqa: E402
 
 DIM, PAGE = 32, 64
@@ -234,12 +235,13 @@ def test_a_function_that_dynamo_does_not_follow(ours):
     pools, table, lengths = caches(torch.float32)
     hidden = torch._dynamo.disable(lambda j: j % 2 == 0)
 
-    def call(q):
-        return ours.attention_with_kvcache(q * 1, *pools, lengths=lengths, page_table=table, backend="interpret",
+    def call(q, out=None):
+        return ours.attention_with_kvcache(q * 1, *pools, lengths=lengths, page_table=table, backend="interpret", out=out,
                                            mask_mod=lambda b, h, i, j: hidden(j)) + 1
 
     q = torch.randn(3, 2, 4, DIM)
-    assert torch.equal(torch.compile(call, backend="eager")(q), call(q))
+    out, expected = torch.empty_like(q), call(q)
+    assert torch.equal(torch.compile(call, backend="eager")(q, out), expected) and torch.equal(out + 1, expected)
 
 
 def test_exported(ours):
@@ -258,7 +260,105 @@ def test_exported(ours):
         assert torch.equal(program.module()(*one), Model()(*one))
 
 
+# --- out= -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend, dtype", [("interpret", torch.float32), ("ptx", torch.bfloat16)])
+def test_out(ours, backend, dtype):
+    """A contiguous tensor, and rows of a larger one; NaN in `out` does not matter."""
+    pools, table, lengths = caches(dtype)
+    q = torch.randn(3, 2, 4, DIM).to(dtype)
+    options = {"lengths": lengths, "page_table": table, "return_lse": True, "backend": backend}
+    expected = ours.attention_with_kvcache(q, *pools, **options)
+    whole = torch.full((3, 2, 6, 2 * DIM), torch.nan, dtype=dtype)
+    for out in (torch.full_like(q, torch.nan), whole[:, :, 1:5, :DIM]):
+        version = out._version
+        o, lse = ours.attention_with_kvcache(q, *pools, out=out, **options)
+        assert o is out and torch.equal(out, expected[0]) and torch.equal(lse, expected[1]) and out._version > version
+    assert whole[:, :, [0, 5]].isnan().all() and whole[..., DIM:].isnan().all()
+    out = torch.empty_like(q)
+    assert ours.attention_with_kvcache(q, *pools, out=out, **{**options, "return_lse": False}) is out and torch.equal(out, expected[0])
+
+
+@pytest.mark.parametrize("graphs", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_out_and_torch_compile(ours, graphs, dynamic):
+    """An input of the graph is written, or a tensor within it."""
+    torch.compiler.reset()
+    pools, table, lengths = caches(torch.float32)
+    q, graphs = torch.randn(3, 2, 4, DIM), Graphs(graphs)
+
+    def call(q, out):
+        options = {"lengths": lengths, "page_table": table, "backend": "interpret"}
+        first = ours.attention_with_kvcache(q * 2, *pools, out=out, **options)
+        within = torch.empty_like(q)
+        o, lse = ours.attention_with_kvcache(q, *pools, out=within, return_lse=True, **options)
+        return first + 1, within + o, lse
+
+    results, outs = [], [torch.zeros(3, 2, 6, DIM) for _ in range(2)]
+    for function, out in zip((graphs.compile(call, dynamic=dynamic), call), outs):
+        results.append(function(q, out[:, :, 1:5]))
+    torch.testing.assert_close(*results, rtol=1e-6, atol=1e-6)
+    assert torch.equal(*outs) and outs[0].any() and graphs.count == 1
+
+
 Q = torch.randn(3, 4, 4, DIM)
+
+
+@pytest.mark.parametrize("out, error, message", [
+    (3, TypeError, "out must be a PyTorch tensor, found int"),
+    (torch.empty(3, 4, 2, DIM), ValueError, r"out must have the shape of the output, \[3, 4, 4, 32\], found \[3, 4, 2, 32\]"),
+    (torch.empty_like(Q).half(), ValueError, "out must have the output's dtype, torch.float32, found torch.float16"),
+    (torch.empty_like(Q, device="meta"), ValueError, "out is on meta, but q is on cpu"),
+    (torch.empty(3, 4, DIM, 4).mT, ValueError, "out must have contiguous rows that start at multiples of 16 bytes"),
+    (torch.empty(3, 4, 4, DIM + 1)[..., 1:], ValueError, "out must have contiguous rows that start at multiples of 16 bytes"),
+    (torch.empty(3, 4, 1, DIM).expand(-1, -1, 4, -1), ValueError, "out must not be expanded"),
+    (Q, ValueError, "out must not share memory with q"),
+    (torch.empty_like(Q, requires_grad=True), NotImplementedError, "attention_with_kvcache has no gradients"),
+])
+def test_refused_outputs(ours, out, error, message):
+    pools, table, lengths = caches(torch.float32)
+    with pytest.raises(error, match=message):
+        ours.attention_with_kvcache(Q, *pools, lengths=lengths, page_table=table, out=out, backend="interpret")
+
+
+def test_outputs_in_the_memory_of_inputs(ours):
+    """Parts of one allocation are independent; a part of q or of the cache is not."""
+    pools, table, lengths = caches(torch.float32)
+    options = {"lengths": lengths, "page_table": table, "backend": "interpret"}
+    both = torch.randn(2, 3, 4, 4, DIM)
+    expected = ours.attention_with_kvcache(both[0], *pools, **options)
+    assert torch.equal(ours.attention_with_kvcache(both[0], *pools, out=both[1], **options), expected)
+    fused = torch.randn(3, 4, 2, 4, DIM)
+    expected = ours.attention_with_kvcache(fused[:, :, 0], *pools, **options)
+    assert torch.equal(ours.attention_with_kvcache(fused[:, :, 0], *pools, out=fused[:, :, 1], **options), expected)
+    for q, out, name in ((both[0], both.flatten()[DIM:][:both[0].numel()].view_as(both[0]), "q"), (fused[:, :, 0], fused[:, :, 0], "q"),
+                         (both[0], pools[1].flatten()[-both[0].numel():].view_as(both[0]), "v_cache")):
+        with pytest.raises(ValueError, match=f"out must not share memory with {name}"):
+            ours.attention_with_kvcache(q, *pools, out=out, **options)
+
+
+LAUNCHES = """
+from fovea.torch import _kvcache, attention_with_kvcache
+
+_kvcache._check_tensors = lambda *arguments: None
+pools, q = [torch.zeros(5, 16, 2, 16).half() for _ in range(2)], torch.zeros(2, 3, 2, 16).half()
+table, lengths = torch.zeros(2, 4, dtype=torch.int32), torch.ones(2, dtype=torch.int32)
+whole = torch.zeros(6, 3, 4, 16).half()
+for out in (None, torch.zeros_like(q), torch.zeros_like(q), whole[:2, :, :2], whole[2:4, :, 1:3], None):
+    print("step:", flush=True)
+    found, lse = attention_with_kvcache(q, *pools, lengths=lengths, page_table=table, out=out, return_lse=True)
+    assert out is None or found is out
+    print("wanted:", *(hex(one.data_ptr()) for one in (q, *pools, table, lengths, found, lse)), flush=True)
+launcher, = _op._launchers.values()
+print("forms:", sum(map(len, launcher._prepared.values())))
+"""
+
+
+def test_launches(run_python, build):
+    """Kernels write into the output of each call; launches are prepared once per form."""
+    printed = run_on_stand_in(run_python, build, LAUNCHES, START)
+    assert check_steps(printed) == 6 and "forms: 3" in printed
 
 
 # --- Autocast ---------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from .ops import _autocast, _op
 from .ops._checks import (
     LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, refusal, sinks_as_float,
 )
+from .ops._out import launch_into
 from .ops._padding import GRANULE
 from .trace._dynamo import uncompiled
 from .trace._expressions import folded
@@ -36,6 +37,7 @@ def attention_with_kvcache(
     sinks: Optional[torch.Tensor] = None,
     scale: Optional[float] = None,
     return_lse: bool = False,
+    out: Optional[torch.Tensor] = None,
     kernel_options: Optional[Dict[str, Any]] = None,
     backend: str = "cuda",
 ) -> Any:
@@ -66,8 +68,13 @@ def attention_with_kvcache(
         the queries of the call, ``kv_idx`` the keys of the sequence.
     sinks, scale, return_lse, kernel_options, backend
         as for ``flex_attention``. The log-sum-exp is (batch, heads, queries).
+    out
+        a tensor for the output, with its shape, dtype and device, that shares no memory with
+        q and the caches. The kernel writes into it, so its rows must be contiguous and start
+        at multiples of 16 bytes.
 
-    Returns the output, (batch, queries, heads, value_head_dim), alone or with the log-sum-exp.
+    Returns the output (``out``, if it is given), (batch, queries, heads, value_head_dim), alone
+    or with the log-sum-exp.
     Lengths and page tables are read on the device: one kernel serves all of them, also in a
     CUDA graph. On CUDA the call does not check their values; lengths are clamped to the room
     in the cache and page numbers to the pool, so no value reads outside of a tensor. On the
@@ -80,6 +87,8 @@ def attention_with_kvcache(
     if _autocast.is_any_enabled():
         q, = _autocast.cast(q)
     _check_tensors(q, k_cache, v_cache, backend)
+    if out is not None:
+        _check_out(out, q, v_cache)
     own = sinks_as_float(sinks)
     check_sinks(own, q.shape[2], q.device)
     lists = _checked_integers(q, k_cache, lengths, page_table)
@@ -98,17 +107,21 @@ def attention_with_kvcache(
     if program is None:
         return uncompiled(attention_with_kvcache)(
             given, k_cache, v_cache, lengths=lengths, page_table=page_table, causal=causal, score_mod=score_mod,
-            mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse,
+            mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse, out=out,
             kernel_options=kernel_options, backend=backend)
-    if needs_gradient(q, k_cache, v_cache, *own, *program.captures):
+    if needs_gradient(q, k_cache, v_cache, *own, *program.captures, *(() if out is None else (out,))):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
     schedule, recurrence = checked_options(kernel_options)
     query, key, value = (one.transpose(1, 2) for one in (q, k_cache, v_cache))
     call = _op.Call([*own, *[folded(one) for one in program.captures]], lists, program.text, return_lse, schedule=schedule,
                     recurrence=recurrence, level=LEVELS.get(backend, "attn"))
     plain = backend == "cuda" and _calls.is_plain(q, k_cache, v_cache)
-    o, lse = _op.launch(query, key, value, call) if plain else torch.ops.fovea.attention(query, key, value, *call)
-    o = o.transpose(1, 2)
+    if out is None:
+        o, lse = _op.launch(query, key, value, call) if plain else torch.ops.fovea.attention(query, key, value, *call)
+        o = o.transpose(1, 2)
+    else:
+        lse = launch_into(query, key, value, out.transpose(1, 2), call, plain and type(out) is torch.Tensor)
+        o = out
     return (o, lse) if return_lse else o
 
 
@@ -165,6 +178,18 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"the heads of q must be a multiple of those of k_cache, found {heads} and {kv_heads}; shapes are "
                          "(batch, queries, heads, head_dim) and (pages, page, kv_heads, head_dim)")
+
+
+def _check_out(out: torch.Tensor, q: torch.Tensor, v_cache: torch.Tensor) -> None:
+    """Checks what is known while torch.compile traces; the op checks addresses."""
+    _check_class("out", out)
+    shape = (*q.shape[:3], v_cache.shape[3])
+    if tuple(out.shape) != shape:
+        raise ValueError(f"out must have the shape of the output, {list(shape)}, found {list(out.shape)}")
+    if out.dtype != q.dtype:
+        raise ValueError(f"out must have the output's dtype, {q.dtype}, found {out.dtype}")
+    if out.device != q.device:
+        raise ValueError(f"out is on {out.device}, but q is on {q.device}")
 
 
 def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor]

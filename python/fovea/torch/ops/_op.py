@@ -119,19 +119,20 @@ class Launcher(_launches.Arguments):
         self.lse, self.program = "lse" in kernel.tensors, program
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
-    def prepared(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...]
-                 ) -> Prepared:
+    def prepared(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
+                 out: Optional[torch.Tensor] = None) -> Prepared:
         """The prepared launch for these tensors; `others` are block-sparse lists, then
-        captured tensors."""
-        sizes = (query.shape, key.shape)
+        captured tensors. ``out`` is the output, if each call passes one."""
+        sizes = (query.shape, key.shape, out is None)
+        outs = () if out is None else (out,)
         known = self._prepared.get(sizes, ())
         for one in known:
-            if one.fits(query, key, value, *others):
+            if one.fits(query, key, value, *others, *outs):
                 return one
         if len(self._prepared) >= MAX_SIZES:
             self._prepared.clear()
         try:
-            made = Prepared(self, query, key, value, others)
+            made = Prepared(self, query, key, value, others, out)
         except LaunchError as error:
             raise LaunchError(error.status, _with_names(self.program, error.message)) from None
         self._prepared[sizes] = (made, *known)[:MAX_SAME_SIZES]
@@ -141,21 +142,22 @@ class Launcher(_launches.Arguments):
 class Prepared:
     """A launch that was checked and packed once, for tensors with the same signature (sizes,
     strides, dtypes), which ``fits`` checks. A call adds only addresses and numbers:
-    ``run(query, key, value, others, seed, offset)`` returns the output and the log-sum-exp or
-    None."""
+    ``run(query, key, value, others, seed, offset, out)`` returns the output and the log-sum-exp
+    or None."""
 
     __slots__ = ("fits", "run")
 
     def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                 others: Tuple[torch.Tensor, ...]):
-        self.fits = signature_matcher(query, key, value, *others)
+                 others: Tuple[torch.Tensor, ...], out: Optional[torch.Tensor] = None):
+        self.fits = signature_matcher(query, key, value, *others, *(() if out is None else (out,)))
         o, lse = outputs(query, value, launcher.lse)
+        o = o if out is None else out
         given: List[Any] = [query, key, value, *others, lse, o]
         # Tensors with unsupported strides; addresses are checked at each call.
         copies = tuple(place for place, layout in launcher.layouts.items() if not layout.fits(given[place]))
         # If the output has query's shape and strides, empty_like is the fastest allocation.
         plain = 0 not in copies and (o.shape, o.stride()) == (query.shape, empty_like(query).stride())
-        make_o, make_lse = None if plain else memory(o), None if lse is None else memory(lse)
+        make_o, make_lse = None if plain or out is not None else memory(o), None if lse is None else memory(lse)
         if not o.numel():
             self.run = _nothing(make_o, make_lse)
             return
@@ -179,8 +181,9 @@ def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
     """Allocates empty outputs without a launch."""
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
-            offset: int = 0) -> Made:
-        return empty_like(query) if make_o is None else make_o(), None if make_lse is None else make_lse()
+            offset: int = 0, out: Optional[torch.Tensor] = None) -> Made:
+        o = out if out is not None else empty_like(query) if make_o is None else make_o()
+        return o, None if make_lse is None else make_lse()
 
     return run
 
@@ -192,8 +195,8 @@ def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: M
     empty_like, data_ptr, current_stream = _launches.empty_like, _launches.data_ptr, _launches.current_stream
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
-            offset: int = 0) -> Made:
-        o = empty_like(query) if make_o is None else make_o()
+            offset: int = 0, out: Optional[torch.Tensor] = None) -> Made:
+        o = out if out is not None else empty_like(query) if make_o is None else make_o()
         lse = None if make_lse is None else make_lse()
         given: Tuple[Any, ...] = (query, key, value, *others, lse, o)
         if numbers:
@@ -229,11 +232,11 @@ def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int
     layouts = tuple((place, launcher.layouts[place]) for place in places)
 
     def run_with_copies(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
-                        seed: int = 0, offset: int = 0) -> Made:
+                        seed: int = 0, offset: int = 0, out: Optional[torch.Tensor] = None) -> Made:
         given = [query, key, value, *others]
         for place, layout in layouts:
             given[place] = copied(layout, given[place])
-        return run(given[0], given[1], given[2], tuple(given[3:]), seed, offset)
+        return run(given[0], given[1], given[2], tuple(given[3:]), seed, offset, out)
 
     return run_with_copies
 
@@ -273,12 +276,12 @@ class Call(NamedTuple):
     level: str = "attn"
 
 
-def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
+def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call, out: Optional[torch.Tensor] = None
            ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """The op on CUDA."""
+    """The op on CUDA. The kernel writes the output into ``out``, if it is given."""
     others = (*call.blocks, *call.captures)
-    prepared = launcher(call, query.device.index).prepared(query, key, value, others)
-    return prepared.run(query, key, value, others, call.seed, call.offset)
+    prepared = launcher(call, query.device.index).prepared(query, key, value, others, out)
+    return prepared.run(query, key, value, others, call.seed, call.offset, out)
 
 
 def _signed(tensor: torch.Tensor) -> torch.Tensor:
@@ -287,12 +290,12 @@ def _signed(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.view(kinds[tensor.dtype]) if tensor.dtype in kinds else tensor
 
 
-def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
+def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call, out: Optional[torch.Tensor] = None
               ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on the CPU: the program at a level of the compilation for sm_80, or the PTX for a
     target."""
     try:
-        return _interpret(query, key, value, call)
+        return _interpret(query, key, value, call, out)
     except CompileError as error:
         raise CompileError(tuple(dataclasses.replace(one, message=_with_names(call.program, one.message))
                                  for one in error.diagnostics)) from None
@@ -300,7 +303,7 @@ def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call:
         raise LaunchError(error.status, _with_names(call.program, error.message)) from None
 
 
-def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
+def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call, out: Optional[torch.Tensor]
                ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     names = captured_names(call.program, len(call.captures))
     named: Dict[str, Any] = {name: _signed(tensor.reshape(1) if not tensor.dim() else tensor)
@@ -320,6 +323,7 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
     else:
         results = _kernel._interpret(spec, options, named, level, False, 0)
     made = outputs(query, value, call.lse)
+    made = made if out is None else (out, made[1])
     for one, result in zip(made, results if call.lse else (results,)):
         assert one is not None
         one.copy_(torch.from_numpy(result))

@@ -99,6 +99,13 @@ def test_check_without_a_gpu(source_root, folder, package_environment):
     assert list(printed) == ["o", "dq", "dk", "dv", "ddecay"] and all(0 < float(error) < 1e-2 for error in printed.values()), printed
 
 
+def test_check_of_a_cache(source_root, folder, package_environment):
+    """The program of docs/Guides/Serving.md prints the rounding error of float32."""
+    pytest.importorskip("torch")
+    (program,) = (text for text in programs((source_root / "docs" / "Guides" / "Serving.md").read_text()) if 'backend="interpret"' in text)
+    assert float(run(folder, package_environment, sys.executable, "-c", program)) < 1e-5
+
+
 def test_the_wheel_s_page(source_root, folder, package_environment):
     """The first program needs a GPU; here it runs with only the device-specific parts changed."""
     with_torch, ahead = programs((source_root / "python" / "README.md").read_text())

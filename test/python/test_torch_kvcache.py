@@ -104,6 +104,15 @@ def test_contiguous_caches(ours):
     check(found, reference(q, pools, None, lengths, mask=lambda p, i, j: j <= p), 1e-5)
 
 
+def test_batch_entries_of_a_cache(ours):
+    """A contiguous cache is a pool with one page for each entry."""
+    pools, q, lengths = [torch.randn(5, 160, 2, DIM) for _ in range(2)], torch.randn(3, 5, 4, DIM), torch.tensor(LENGTHS, dtype=torch.int32)
+    entries = torch.tensor([4, 0, 2])
+    expected = ours.attention_with_kvcache(q, *(pool[entries] for pool in pools), lengths=lengths, causal=True, backend="interpret")
+    found = ours.attention_with_kvcache(q, *pools, lengths=lengths, page_table=entries.int()[:, None], causal=True, backend="interpret")
+    torch.testing.assert_close(found, expected)
+
+
 def test_one_pool_and_other_orders_of_dimensions(ours):
     """Views of (pages, 2, page, kv_heads, head_dim), and of (pages, kv_heads, page, head_dim)."""
     pools, table, lengths = caches(torch.bfloat16)

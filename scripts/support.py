@@ -194,7 +194,8 @@ def programs_table():
         "gradients": f"of {', '.join(backward)}, with respect to Q, K, V, captured tensors, sinks and the scale. "
                      "Not of gradients ([others](Guides/PyTorch.md#gradients))",
         "heads": "any number, GQA and MQA",
-        "decoding": "any number of queries over a KV cache, contiguous or in pages, with a length for each batch entry. Not split KV",
+        "decoding": "any number of queries over a KV cache, contiguous or in pages, with a length for each batch entry. On sm_90a, up to 16 queries split the "
+                    "keys of all sequences evenly among CTAs ([Serving](Guides/Serving.md))",
         "schedules": "chosen by the compiler; `--schedule` overrides them, `fovea-run --tune` measures candidates on a GPU",
         "masks and scores": "any score_mod and mask_mod of supported ops ([Python](Guides/Python.md#functions), "
                             "[PyTorch](Guides/PyTorch.md#functions)), BlockMasks, dropout, sinks",
@@ -227,8 +228,9 @@ def software():
 MISSING = {
     "fp8": "Q, K and V must be f16, bf16 or f32 at every level",
     "f32 and tf32 kernels": "cast Q, K and V to bf16 or f16; the interpreter runs f32 programs",
-    "split KV (flash decoding)": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of the GPU; "
-                                 "`attn.merge` combines results over disjoint keys",
+    "split KV (flash decoding) on other targets than sm_90a": "one CTA processes all keys of its queries, so decoding with a small "
+                                                             "batch uses a part of the GPU; `attn.merge` combines results over "
+                                                             "disjoint keys",
     "pages of a few keys": "pages have a multiple of 16 rows, and kernels for pages of less than 128 rows use smaller tiles",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
@@ -296,7 +298,7 @@ def readme_table():
 {points({
     "sequences": f"{', '.join(shown)}; {gradients}",
     "head dims": "multiples of 8 up to 256; `fovea.torch` pads others",
-    "not supported": "fp8 and f32 kernels, split KV, second-order gradients",
+    "not supported": "fp8 and f32 kernels, split KV outside of sm_90a, second-order gradients",
 })}
 {table(["", *names], [["needed", *needed], ["tested", *tested]])}"""
 

@@ -709,7 +709,7 @@ fovea_status fovea_metadata_read(const char *text, size_t size,
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   memcpy(metadata->text, text, size);
   metadata->text[size] = 0;
-  reader r = {{metadata->text, NULL, 0}, metadata};
+  reader r = {{metadata->text, NULL, 0}, metadata, 0};
   fovea_status status = read_all(&r, size);
   free(r.json.tokens);
   if (status != FOVEA_OK)

@@ -65,28 +65,6 @@ static Value packPair(OpBuilder &b, Location loc, Value first, Value second) {
   return LLVM::BitcastOp::create(b, loc, b.getI64Type(), pair);
 }
 
-/// Loads memory that the kernel writes, in order with its synchronisation, and
-/// adjacent 32-bit elements together.
-static SmallVector<Value> loadOrdered(OpBuilder &b, Location loc,
-                                      TileAddressing &access, int64_t count) {
-  Type element = access.getMemoryType();
-  SmallVector<Value> elements;
-  for (int64_t index = 0; index < count; ++index) {
-    Place place = access.getPlace(index);
-    if (element.getIntOrFloatBitWidth() != 32 || !access.isPair(index)) {
-      elements.push_back(emitLoad(b, loc, place, element, /*isOrdered=*/true));
-      continue;
-    }
-    Value both = emitLoad(b, loc, place, b.getI64Type(), /*isOrdered=*/true);
-    Value pair =
-        LLVM::BitcastOp::create(b, loc, VectorType::get({2}, element), both);
-    auto each = vector::ToElementsOp::create(b, loc, pair);
-    llvm::append_range(elements, each.getResults());
-    ++index;
-  }
-  return elements;
-}
-
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
@@ -121,8 +99,10 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
           });
     };
     if (exchange.contains(op)) {
-      rewriter.replaceOp(op, combine(loadOrdered(rewriter, loc, access,
-                                                 type.getNumElements())));
+      // Scratch memory is at a multiple of 256 bytes.
+      rewriter.replaceOp(
+          op, combine(loadPairs(rewriter, loc, access, type.getNumElements(),
+                                /*alignment=*/256, /*isOrdered=*/true)));
       return success();
     }
     if (op.getFragments()) {
@@ -170,7 +150,8 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
 private:
   static SmallVector<Value> loadPairs(OpBuilder &b, Location loc,
                                       TileAddressing &access, int64_t count,
-                                      int64_t alignment);
+                                      int64_t alignment,
+                                      bool isOrdered = false);
   static SmallVector<Value> loadFragments(OpBuilder &b, Location loc,
                                           TileAddressing &access,
                                           int64_t count);
@@ -331,10 +312,11 @@ static Operation *findFirstUser(Operation *op) {
 }
 
 /// Loads elements one by one, adjacent ones of 16 or 32 bits in pairs if rows
-/// are aligned to that.
+/// are aligned to that; with `isOrdered` in order with synchronisation.
 SmallVector<Value> LoadLowering::loadPairs(OpBuilder &b, Location loc,
                                            TileAddressing &access,
-                                           int64_t count, int64_t alignment) {
+                                           int64_t count, int64_t alignment,
+                                           bool isOrdered) {
   Type element = access.getMemoryType();
   unsigned bits = element.getIntOrFloatBitWidth();
   bool canBePairs =
@@ -343,12 +325,12 @@ SmallVector<Value> LoadLowering::loadPairs(OpBuilder &b, Location loc,
   for (int64_t index = 0; index < count; ++index) {
     Place place = access.getPlace(index);
     if (!canBePairs || !access.isPair(index)) {
-      values.push_back(emitLoad(b, loc, place, element));
+      values.push_back(emitLoad(b, loc, place, element, isOrdered));
       continue;
     }
     Value pair = LLVM::BitcastOp::create(
         b, loc, VectorType::get({2}, element),
-        emitLoad(b, loc, place, b.getIntegerType(2 * bits)));
+        emitLoad(b, loc, place, b.getIntegerType(2 * bits), isOrdered));
     for (int64_t part : {0, 1})
       values.push_back(vector::ExtractOp::create(b, loc, pair, part));
     ++index;

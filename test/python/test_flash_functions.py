@@ -130,7 +130,8 @@ def test_a_number_as_the_length(flash):
     ("flash_attn_func", {"dropout_p": 0.1}, NotImplementedError, "flash_attn_func does not support dropout_p, found 0.1"),
     ("flash_attn_func", {"alibi_slopes": torch.ones(4)}, NotImplementedError, r"alibi_slopes, found a tensor of \[4\]"),
     ("flash_attn_func", {"return_attn_probs": True}, NotImplementedError, "return_attn_probs, found True"),
-    ("flash_attn_func", {"deterministic": True}, NotImplementedError, "needs torch.use_deterministic_algorithms"),
+    ("flash_attn_func", {"deterministic": True}, NotImplementedError, 
+     r"flash_attn_func takes determinism from PyTorch: deterministic=True needs torch.use_deterministic_algorithms\(True\)"),
     ("flash_attn_with_kvcache", {"rotary_cos": torch.ones(4, 8)}, NotImplementedError, "rotary_cos"),
     ("flash_attn_with_kvcache", {"cache_batch_idx": torch.ones(2)}, NotImplementedError, "cache_batch_idx"),
     ("flash_attn_with_kvcache", {"cache_leftpad": torch.ones(2)}, NotImplementedError, "cache_leftpad"),
@@ -185,3 +186,16 @@ def test_masks(ours, q_offset, kv_offset, seen, as_tensors):
     rows = sums.isfinite()
     assert torch.equal(lse.isfinite(), rows) and not found[~rows].any()
     check(found[rows], expected[rows])
+
+
+@pytest.mark.parametrize("mask, options, error, message", [
+    ("causal", {}, TypeError, "Module: attention_mask must be a mask of fovea.transformers or a tensor, found str"),
+    (None, {"sliding_window": 4}, NotImplementedError,
+     "Module: sliding_window=4 without a mask, expected a mask of AttentionMaskInterface"),
+])
+def test_refused_by_models(ours, mask, options, error, message):
+    from fovea.transformers._attention import attend
+
+    q, k, v = tensors(9, 9)
+    with pytest.raises(error, match=message):
+        attend(torch.nn.Module(), *(one.transpose(1, 2) for one in (q, k, v)), mask, backend="interpret", **options)

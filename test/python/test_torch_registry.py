@@ -229,6 +229,15 @@ def test_unsupported_dtypes(active):
         F.scaled_dot_product_attention(q, k, v)
 
 
+def test_8_bits(fovea):
+    from fovea.torch import _registry
+
+    q, k, v = (one.to(torch.float8_e4m3fn) for one in tensors(*[(1, 2, 5, 16)] * 3))
+    with pytest.raises(NotImplementedError, match="Fovea's flash attention has no kernels for query of torch.float8_e4m3fn, "
+                                                  "expected torch.bfloat16 or torch.float16"):
+        _registry._of_8_bits({"query": q}, "interpret")
+
+
 @pytest.mark.parametrize("given, error, message", [
     (("",), ValueError, "name must be a string that is not empty, found ''"),
     (("X", "cuda"), ValueError, "cpu must be None or one of interpret.*, found 'cuda'"),

@@ -18,11 +18,11 @@
 // RUN: sed 's/part(%%part of %%parts at %%cta) rows/part(%%parts of %%parts at %%cta) rows/' %s > %t.part.mlir
 // RUN: not fovea-run %t.part.mlir --inputs %t.extents.npy --outputs %t.sums.npy 2>&1 | FileCheck %s --check-prefix=PART
 // PART: error: piece must be below the number of pieces, found 1 of 1
-// RUN: sed 's/part(%%part of %%parts at %%cta) rows/part(%%part of %%c3 at %%c0) rows/' %s > %t.counter.mlir
+// RUN: sed 's/part(%%part of %%parts at %%cta) rows/part(%%part of %%c4 at %%c0) rows/' %s > %t.counter.mlir
 // RUN: not fovea-run %t.counter.mlir --inputs %t.extents.npy --outputs %t.sums.npy 2>&1 | FileCheck %s --check-prefix=LEFT
 // LEFT: error: kernel must leave its workspace zero, but element 0 of argument #3 is not
 
-// The third CTA of an item of two.
+// All six pieces arrive at one counter, and expect different numbers of arrivals.
 // RUN: sed 's/part(%%part of %%parts at %%cta) rows/part(%%part of %%few at %%c0) rows/' %s > %t.many.mlir
 // RUN: not fovea-run %t.many.mlir --inputs %t.extents.npy --outputs %t.sums.npy 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: counter must be below the 2 arrivals, found 2
@@ -33,7 +33,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"extents", read, tensor<?xi32>, ["N"], 4>, #launch.tensor<"sums", write, tensor<4x16xf32>, ["I", "J"], 4>])
     parameters([#launch.memref<"extents", [0]>, #launch.memref<"sums", [0, 1]>,
-                #launch.scratch_memref<"parts", ["ctas"] affine_map<()[ctas] -> (ctas * 2, 16, 16)>>, #launch.workspace_memref])
+                #launch.scratch_memref<"parts", ["ctas"] affine_map<()[ctas] -> (ctas * 4, 16, 16)>>, #launch.workspace_memref])
     grid([] affine_map<() -> (3)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @f(%extents: memref<?xi32>, %sums: memref<4x16xf32>, %parts_memory: memref<?x16x16xf32>, %counters: memref<8xi32>) kernel {
     %c0 = arith.constant 0 : index
@@ -48,7 +48,7 @@ gpu.module @m {
         %blocks = arith.index_cast %extent : i32 to index
         tile.yield %blocks : index
       } do {
-      %few = arith.addi %part, %c2 : index
+      %few = arith.subi %c3, %part : index
       %sum = scf.for %block = %first to %end step %c1 iter_args(%acc = %zero) -> !state {
         %number = arith.index_cast %block : index to i32
         %float = arith.sitofp %number : i32 to f32

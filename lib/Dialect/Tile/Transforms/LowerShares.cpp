@@ -192,7 +192,7 @@ struct LowerShares : fovea::tile::impl::LowerSharesBase<LowerShares> {
   void runOnKernel() override {
     if (unroll < 1) {
       getOperation().emitError("option 'unroll' must be positive, found ")
-          << unroll;
+          << int64_t(unroll);
       return signalPassFailure();
     }
     SmallVector<JoinOp> joins;

@@ -169,7 +169,7 @@ class Prepared:
             # Each call passes its own addresses; this one only has to pass the check.
             row[launcher.first_word(given, place)] &= -launcher.layouts[place].alignment
         row.extend((0,) * len(launcher.numbers))
-        run = _runner(launcher.kernel.prepare_packed(row.tobytes()), launcher, in_order, make_o, make_lse)
+        run = _runner(launcher.kernel.prepare_packed(row.tobytes()), query.device, launcher, in_order, make_o, make_lse)
         self.run = _with_copies(run, launcher, copies) if copies else run
 
 
@@ -188,10 +188,11 @@ def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
     return run
 
 
-def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make) -> Callable[..., Made]:
+def _runner(launch: PreparedLaunch, place: torch.device, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make
+            ) -> Callable[..., Made]:
     """The launch as a closure: its variables are faster to access than attributes."""
     numbers, device, pack = launcher.numbers, launcher.device, launcher.row().pack
-    start, count = _start(launch, device)
+    start, count = _start(launch, place)
     empty_like, data_ptr, current_stream = _launches.empty_like, _launches.data_ptr, _launches.current_stream
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
@@ -212,13 +213,13 @@ def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: M
     return run
 
 
-def _start(launch: PreparedLaunch, device: int) -> Tuple[Callable[[int, bytes, int], int], int]:
+def _start(launch: PreparedLaunch, place: torch.device) -> Tuple[Callable[[int, bytes, int], int], int]:
     """The launch as a function of the stream, the row and the count. PyTorch's allocator has
     scratch memory ready, and keeps it in order of the stream; in a CUDA graph it costs nothing."""
-    if not launch.scratch_bytes:
+    if not launch.scratch_bytes or place.type != "cuda":
         return launch.entry()
     start, count = launch.entry_with_scratch()
-    size, place = (launch.scratch_bytes,), torch.device("cuda", device)
+    size = (launch.scratch_bytes,)
 
     def start_with_scratch(stream: int, row: bytes, count: int) -> int:
         scratch = torch.empty(size, dtype=torch.uint8, device=place)

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lowers tile.copy_rows. The threads of the CTA take accesses of a slice in
-// turn, of 16 bytes where rows allow. All loads of an iteration precede its
-// stores, so that the slices of all pairs are in flight together.
+// Lowers tile.copy_rows. The accesses of a slice, of 16 bytes where rows allow,
+// are distributed over the threads of the CTA. All loads of an iteration precede
+// its stores, so that the loads of all pairs are outstanding together.
 //
 //===----------------------------------------------------------------------===//
 

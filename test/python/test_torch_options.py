@@ -44,7 +44,7 @@ def test_schedules(ours, fovea, monkeypatch):
     from fovea.torch.ops import _op
 
     chosen = []
-    monkeypatch.setattr(_op, "_interpret", lambda q, k, v, call: chosen.append(call.schedule) or (q, None))
+    monkeypatch.setattr(_op, "_interpret", lambda q, k, v, call, *out: chosen.append(call.schedule) or (q, None))
     for schedule in ("tile_n=64,stages=3", {"tile_n": 64, "stages": 3}, {}):
         ours.flex_attention(*tensors(), kernel_options={"schedule": schedule}, backend="interpret")
     assert chosen == ["tile_n=64,stages=3", "tile_n=64,stages=3", "auto"]

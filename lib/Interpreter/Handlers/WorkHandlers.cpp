@@ -73,8 +73,9 @@ public:
     Shares shares{0, frame.getInteger(op.getShares())};
     int64_t share = frame.getInteger(op.getShare());
     if (shares.count < 1 || share < 0 || share >= shares.count)
-      return frame.fail(op) << "expected a share of at least 1, found share "
-                            << share << " of " << shares.count;
+      return frame.fail(op)
+             << "share must be below the number of shares, found " << share
+             << " of " << shares.count;
     for (int64_t extent : collector.extents)
       shares.total += extent;
     int64_t first = shares.getFirst(share), end = shares.getFirst(share + 1);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers tile.copy_rows. The accesses of a slice, of 16 bytes where rows allow,
-// are distributed over the threads of the CTA. All loads of an iteration precede
-// its stores, so that the loads of all pairs are outstanding together.
+// are distributed over the threads of the CTA. All loads of an iteration
+// precede its stores, so that the loads of all pairs are outstanding together.
 //
 //===----------------------------------------------------------------------===//
 

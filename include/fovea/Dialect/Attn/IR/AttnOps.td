@@ -483,7 +483,7 @@ def Attn_AppendOp : Attn_Op<"append", [
     %kc, %vc = attn.append (%k, %v) to (%k_cache, %v_cache) slots(%slots : tensor<?xi64>)
       : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>
       to tensor<?x64x8x128xbf16>, tensor<?x64x8x128xbf16>
-    %c = attn.append (%k) to (%cache) page_table(%table : tensor<4x?xi32>) lengths(%n : tensor<4xi32>)
+    %c = attn.append (%kv) to (%cache) page_table(%table : tensor<4x?xi32>) lengths(%n : tensor<4xi32>)
       : tensor<4x?x1x576xbf16> to tensor<?x64x1x576xbf16>
     ```
   }];

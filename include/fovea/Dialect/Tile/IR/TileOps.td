@@ -659,8 +659,13 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
 
     ```mlir
     tile.foreach_work %item blocks(%first to %end) part(%part of %parts at %cta) to %count schedule(shares) per(%heads)
-      extent(%n: index) { ... tile.yield %blocks : index } do {
-      ...
+      extent(%n: index) {
+        %length = memref.load %lengths[%n] : memref<?xindex>
+        %blocks = arith.ceildivui %length, %c64 : index
+        %some = arith.maxui %blocks, %c1 : index
+        tile.yield %some : index
+      } do {
+      %x = tile.load %S[%item, %first] dims [-1, 1] : memref<?x64xf32> to tensor<1x64xf32, #tile.reg>
     }
     ```
   }];

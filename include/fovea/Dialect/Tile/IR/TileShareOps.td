@@ -117,19 +117,24 @@ def Tile_JoinOp : Tile_Op<"join", [
 
     `tile-lower-shares` lowers the op to stores, `tile.arrive` and loops.
 
-    Example: the states of an online softmax.
+    Example: the partial sums of a product.
 
     ```mlir
-    tile.join "o" (%m, %l, %acc) part(%part of %parts at %cta) rows(%n)
-      memory(%partM, %partL, %partAcc) counters(%counters) step 8
-      : tensor<64x1xf32, #tile.reg>, tensor<64x1xf32, #tile.reg>, tensor<64x128xf32, #tile.reg>
-      through memref<?x64xf32>, memref<?x64xf32>, memref<?x64x128xf32>, memref<1024xi32>
-      combine(%m0: tensor<8x1xf32, #tile.reg>, ..., %m1: tensor<8x1xf32, #tile.reg>, ...) {
-        %r:3 = tile.softmax_merge (%m0, %l0, %acc0), (%m1, %l1, %acc1) : ...
-        tile.yield %r#0, %r#1, %r#2 : ...
+    tile.join "sum" (%x) part(%part of %parts at %cta) rows(%n) memory(%memory) counters(%counters) step 16
+      : tensor<64x32xf32, #tile.reg> through memref<?x64x32xf32>, memref<256xi32>
+      combine(%a: tensor<16x32xf32, #tile.reg>, %b: tensor<16x32xf32, #tile.reg>) {
+        %sum = arith.addf %a, %b : tensor<16x32xf32, #tile.reg>
+        tile.yield %sum : tensor<16x32xf32, #tile.reg>
       }
-      whole(%m2: tensor<64x1xf32, #tile.reg>, ...) { ... }
-      each(%row: index, %m3: tensor<8x1xf32, #tile.reg>, ...) { ... }
+      whole(%all: tensor<64x32xf32, #tile.reg>) {
+        tile.store %all, %C[%i, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x32xf32>
+        tile.yield
+      }
+      each(%row: index, %some: tensor<16x32xf32, #tile.reg>) {
+        %at = arith.addi %i, %row : index
+        tile.store %some, %C[%at, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<?x32xf32>
+        tile.yield
+      }
     ```
   }];
   let arguments = (ins

@@ -99,7 +99,9 @@ Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type,
   std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\tmov." +
                      reg + " $0, 0;\n\t@p ld.global." + width +
                      " $0, [$1];\n\t}";
-  std::string constraint = isWide ? "=l,l,r" : bits == 32 ? "=r,l,r" : "=h,l,r";
+  std::string constraint = isWide       ? "=&l,l,r"
+                           : bits == 32 ? "=r,l,r"
+                                        : "=h,l,r";
   if (isOrdered)
     constraint += ",~{memory}";
   Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);

@@ -7,7 +7,7 @@
 // CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[SIZE]]
 // CHECK: %[[FLAG:.*]] = arith.extui %{{.*}} : i1 to i32
-// CHECK: llvm.inline_asm "{{.*}}mov.b64 $0, 0;{{.*}}@p ld.global.b64 $0, [$1];{{.*}}", "=l,l,r" %{{.*}}, %[[FLAG]]
+// CHECK: llvm.inline_asm "{{.*}}mov.b64 $0, 0;{{.*}}@p ld.global.b64 $0, [$1];{{.*}}", "=&l,l,r" %{{.*}}, %[[FLAG]]
 // CHECK-COUNT-3: llvm.inline_asm "{{.*}}ld.global.b64
 // CHECK-NOT: ld.global
 // CHECK-COUNT-8: llvm.inline_asm has_side_effects "{{.*}}@p st.global.b32 [$0], $1;

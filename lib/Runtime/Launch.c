@@ -414,14 +414,15 @@ fovea_status fovea_launch_prepare(fovea_kernel *kernel,
   *result = NULL;
   const fovea_metadata *m = &kernel->metadata;
   /* One more element than needed: an allocation of 0 bytes may be null. */
-  call c = {
-      kernel,
-      m,
-      calloc((size_t)m->num_tensors + 1, sizeof *c.tensors),
-      calloc((size_t)m->num_scalars + 1, sizeof *c.scalars),
-      calloc((size_t)m->num_sizes + 1, sizeof *c.sizes),
-      calloc((size_t)m->num_sizes + 1, sizeof *c.determined_by),
-      calloc(((size_t)m->num_tensors + 1) * FOVEA_MAX_RANK, sizeof *c.strides)};
+  call c = {.kernel = kernel,
+            .metadata = m,
+            .tensors = calloc((size_t)m->num_tensors + 1, sizeof *c.tensors),
+            .scalars = calloc((size_t)m->num_scalars + 1, sizeof *c.scalars),
+            .sizes = calloc((size_t)m->num_sizes + 1, sizeof *c.sizes),
+            .determined_by =
+                calloc((size_t)m->num_sizes + 1, sizeof *c.determined_by),
+            .strides = calloc(((size_t)m->num_tensors + 1) * FOVEA_MAX_RANK,
+                              sizeof *c.strides)};
   fovea_launch *launch = calloc(1, sizeof *launch);
   if (launch) {
     launch->kernel = kernel;

@@ -68,6 +68,7 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
   attn::KernelOpInterface kernel = kernels.front();
   llvm::SmallDenseSet<Value> named;
   signature.multiples.assign(kernel.getDimMultiples());
+  signature.successors.assign(kernel.getDimSuccessors());
   signature.limits.assign(kernel.getDimLimits());
   signature.covers.assign(kernel.getDimCovers());
   signature.contents.assign(kernel.getContents());
@@ -132,6 +133,8 @@ FailureOr<Signature> Signature::get(launch::AbiOp abi) {
   for (Attribute attr : constraints) {
     if (auto multiple = dyn_cast<launch::MultipleAttr>(attr))
       signature.multiples.emplace_back(multiple.getSize(), multiple.getOf());
+    else if (auto oneMore = dyn_cast<launch::OneMoreAttr>(attr))
+      signature.successors.emplace_back(oneMore.getSize(), oneMore.getThan());
     else if (auto atMost = dyn_cast<launch::AtMostAttr>(attr))
       signature.limits.emplace_back(atMost.getSize(), atMost.getLimit());
     else if (auto covers = dyn_cast<launch::CoversAttr>(attr))
@@ -236,6 +239,16 @@ LogicalResult fovea::interp::checkInputs(
     emitError("dimension " + Twine(name) + " must be a multiple of " + of +
               ", found " + Twine(size->second) + " and " +
               Twine(divisor->second));
+    return failure();
+  }
+  for (const auto &[name, than] : signature.successors) {
+    auto size = sizes.find(name), smaller = sizes.find(than);
+    if (size == sizes.end() || smaller == sizes.end() ||
+        size->second == smaller->second + 1)
+      continue;
+    emitError("dimension " + Twine(name) + " must be one more than " + than +
+              ", found " + Twine(size->second) + " and " +
+              Twine(smaller->second));
     return failure();
   }
   for (const auto &[name, limit] : signature.limits) {

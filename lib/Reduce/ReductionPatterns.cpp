@@ -58,8 +58,7 @@ static constexpr Simplification kSimplifications[] = {
       return dropRegion(op.getMaskMod());
     },
     [](ForwardOp op) -> LogicalResult {
-      if (op.getSequenceOperands().empty() ||
-          op.getSequence().getKeyPlaces().page)
+      if (op.getSequenceOperands().empty() || op.getSequence().getPlaces().page)
         return failure();
       op.getSequenceOperandsMutable().clear();
       op.setSequenceAttr(DenseAttr::get(op.getContext()));

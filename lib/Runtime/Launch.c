@@ -212,6 +212,14 @@ static fovea_status check_constraints(const call *c) {
         return VIOLATED("'%s' must be at least %lld, found %lld", name,
                         (long long)constraint->limit, (long long)size);
       break;
+    case FOVEA_CONSTRAINT_ONE_MORE: {
+      int64_t of = c->sizes[constraint->of];
+      if (size != of + 1)
+        return VIOLATED("'%s' must be one more than '%s', found %lld and %lld",
+                        name, m->sizes[constraint->of].name, (long long)size,
+                        (long long)of);
+      break;
+    }
     case FOVEA_CONSTRAINT_COVERS: {
       int64_t of = c->sizes[constraint->of], block = constraint->limit;
       int64_t least = of / block + (of % block != 0);

@@ -456,6 +456,10 @@ static fovea_status read_constraint(reader *r, int object) {
     c->kind = FOVEA_CONSTRAINT_MULTIPLE;
     return size_member(r, object, "of", &c->of);
   }
+  if (strcmp(kind, "one_more") == 0) {
+    c->kind = FOVEA_CONSTRAINT_ONE_MORE;
+    return size_member(r, object, "of", &c->of);
+  }
   if (strcmp(kind, "at_most") == 0) {
     c->kind = FOVEA_CONSTRAINT_AT_MOST;
     return fovea_json_integer(&r->json,

@@ -64,9 +64,9 @@ fovea::checkScheduleFields(const ScheduleProblem &problem,
   if (problem.page % fields.tileN != 0)
     return emitError() << "schedule's 'tile_n' must divide the pages of "
                        << problem.page << " rows, found " << fields.tileN;
-  if (fields.longestFirst && !problem.packed)
-    return emitError()
-           << "schedule's 'longest_first' needs packed sequences ('packed')";
+  if (fields.longestFirst && !problem.hasLongestFirst())
+    return emitError() << "schedule's 'longest_first' needs packed sequences "
+                          "('packed') with different numbers of keys";
   return success();
 }
 
@@ -97,7 +97,8 @@ static ScheduleFields decide(MLIRContext *context,
   for (const std::unique_ptr<Planner> &planner : makePlanners(context))
     if (std::optional<ScheduleFields> fields =
             planner->decide(problem, recurrence)) {
-      fields->longestFirst = problem.packed;
+      fields->longestFirst = problem.hasLongestFirst() &&
+                             fields->work != plan::WorkSchedule::Shares;
       return *fields;
     }
   llvm_unreachable("the last planner has fields for every problem");

@@ -40,7 +40,8 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"blocks_by_captures", problem.blocksByCaptures},
                             {"key_chunk", problem.keyChunk},
                             {"page", problem.page},
-                            {"packed", problem.packed}};
+                            {"packed", problem.packed},
+                            {"few_rows", problem.fewRows}};
 }
 
 /// Checks names and types of the facts of an entry; returns an error message,

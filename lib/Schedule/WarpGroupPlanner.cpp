@@ -59,7 +59,8 @@ static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
     return {56, 152};
   if (groups == 2 && problem.blocksByCaptures && headDim <= 128)
     return {72, 216};
-  if (groups == 2 && (problem.blocksByCaptures || problem.sparse))
+  if (groups == 2 &&
+      (problem.blocksByCaptures || problem.sparse || problem.fewRows))
     return {56, 224};
   return getBudget(groups);
 }
@@ -380,7 +381,7 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   fields.classify = problem.classifies;
   // All rows that share keys fit one tile: there may be fewer tiles than CTAs.
-  if (problem.rows != 0 && problem.rows <= fields.tileM) {
+  if (problem.fewRows || (problem.rows != 0 && problem.rows <= fields.tileM)) {
     fields.work = plan::WorkSchedule::Shares;
     fields.pingPong = false;
   }
@@ -412,6 +413,8 @@ static void fitToShares(const llvm::StringSet<> &asked,
     fields.chain = 0;
   if (!asked.contains("classify"))
     fields.classify = false;
+  if (!asked.contains("longest_first"))
+    fields.longestFirst = false;
   if (!asked.contains("output"))
     fields.output = plan::OutputPath::Direct;
 }

@@ -141,7 +141,7 @@ def test_one_pool_and_other_orders_of_dimensions(ours):
     ({"mask_mod": 3}, TypeError, "mask_mod must be a function, found int"),
     ({"backend": "cuda"}, ValueError, "runs on cuda, found q on cpu"),
     ({"requires_grad": True}, NotImplementedError, "attention_with_kvcache has no gradients: call it under torch.no_grad"),
-    ({"page_table": None}, ValueError, "without page_table, k_cache must have q's batch size, found 10 and 3"),
+    ({"page_table": None}, ValueError, "without page_table, k_cache must have one batch entry per sequence, found 10 and 3"),
 ])
 def test_refused_calls(ours, change, error, message):
     change = dict(change)

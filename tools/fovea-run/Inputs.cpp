@@ -283,6 +283,9 @@ static bool drawScalar(const Parameter &parameter, const DimSizes &sizes,
 static DimSizes findLeastSizes(const Signature &signature,
                                const DimSizes &sizes) {
   DimSizes least;
+  for (const auto &[name, than] : signature.successors)
+    if (auto smaller = sizes.find(than); smaller != sizes.end())
+      least[name] = smaller->second + 1;
   for (const attn::DimCover &cover : signature.covers)
     if (auto of = sizes.find(cover.of); of != sizes.end()) {
       int64_t &size = least[cover.dim];

@@ -58,6 +58,8 @@ struct Signature {
   std::vector<Parameter> inputs, outputs;
   /// The first size must be a multiple of the second one.
   llvm::SmallVector<std::pair<std::string, std::string>> multiples;
+  /// The first size must be one more than the second one.
+  llvm::SmallVector<std::pair<std::string, std::string>> successors;
   /// Upper limits of sizes.
   llvm::SmallVector<std::pair<std::string, int64_t>> limits;
   /// Sizes that count blocks of another size. (No size may be 0.)

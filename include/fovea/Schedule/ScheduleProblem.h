@@ -69,9 +69,13 @@ struct ScheduleProblem {
   int64_t keyChunk = 1;
   /// Sequences are packed: their lengths are known only on the device.
   bool packed = false;
+  /// Some items may have few rows and many keys, others many rows.
+  bool fewRows = false;
   /// A sequence may end before the tensor does.
   bool endsEarly = false;
 
+  /// True if an order of sequences may help.
+  bool hasLongestFirst() const { return packed && endsEarly; }
   /// The number of keys that `tile_n` must divide; 0 if it may have any value.
   int64_t getKeyStep() const { return std::gcd(keyBlock, page); }
 };

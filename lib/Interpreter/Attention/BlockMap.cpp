@@ -48,11 +48,14 @@ static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
           heads = perHead ? query[sequenceFirst ? 2 : 1] : 1,
           queries = query[position],
           keys = forward.getKeyType().getDimSize(position);
-  attn::KeyLocations places = forward.getSequence().getKeyPlaces();
+  attn::SequencePlaces places = forward.getSequence().getPlaces();
   if (places.page)
     keys = ShapedType::kDynamic;
   auto queryType = RankedTensorType::get({batch, heads, queries, 1}, f32);
-  auto keyType = RankedTensorType::get({batch, heads, keys, 1}, f32);
+  // Packed queries of all sequences are in one batch entry.
+  bool packsQueriesAlone = places.packsQueries() && !places.packsKeys();
+  auto keyType = RankedTensorType::get(
+      {packsQueriesAlone ? ShapedType::kDynamic : batch, heads, keys, 1}, f32);
   auto lseType = RankedTensorType::get({batch, heads, queries}, f32);
   SmallVector<Type> types = {queryType, keyType, keyType};
   llvm::append_range(
@@ -74,9 +77,16 @@ static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
   mask.getSinksMutable().clear();
   // A mask sees logical keys, wherever their pages are.
   if (places.page) {
-    Value lengths = mask.getSequenceOperands()[*places.lengths];
-    mask.setSequenceAttr(attn::LengthsAttr::get(builder.getContext()));
-    mask.getSequenceOperandsMutable().assign(lengths);
+    MLIRContext *context = builder.getContext();
+    OperandRange given = mask.getSequenceOperands();
+    SmallVector<Value> operands = {given[*places.lengths]};
+    attn::SequenceFormAttrInterface form = attn::LengthsAttr::get(context);
+    if (packsQueriesAlone) {
+      form = attn::PackedQueriesAttr::get(context, form, places.mostQueries);
+      operands.insert(operands.begin(), given[*places.queryOffsets]);
+    }
+    mask.setSequenceAttr(form);
+    mask.getSequenceOperandsMutable().assign(operands);
   }
   IRMapping mapping;
   forward.getMaskMod().cloneInto(&mask.getMaskMod(), mapping);

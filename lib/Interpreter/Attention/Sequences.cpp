@@ -21,7 +21,7 @@ namespace {
 class SequenceReader {
 public:
   SequenceReader(attn::AttentionOpInterface op, Frame &frame)
-      : op(op), frame(frame), places(op.getSequence().getKeyPlaces()),
+      : op(op), frame(frame), places(op.getSequence().getPlaces()),
         query(frame.getArray(op.getQuery()).getShape()),
         key(frame.getArray(op.getKey()).getShape()),
         queries(query[op.getSequenceDim()]), keys(key[op.getSequenceDim()]) {}
@@ -29,11 +29,14 @@ public:
   LogicalResult read(std::vector<Sequence> &sequences) {
     if (failed(checkShapes()))
       return failure();
-    if (places.arePacked)
-      return readPacked(sequences);
-    if (places.page)
-      return readPaged(sequences);
-    return readEntries(sequences);
+    for (int64_t n = 0, count = countSequences(); n < count; ++n) {
+      Sequence &sequence = sequences.emplace_back();
+      sequence.entry = n;
+      placeQueries(sequence);
+      if (failed(placeKeys(sequence)))
+        return failure();
+    }
+    return success();
   }
 
 private:
@@ -44,20 +47,48 @@ private:
         key.drop_back() != frame.getArray(value).getShape().drop_back())
       return frame.fail(op) << "key and value must agree in all but the head "
                                "dim";
-    if (!places.page && query[0] != key[0])
+    if (places.sharesBatch() && query[0] != key[0])
       return frame.fail(op)
              << "query and key must have the same batch size, found "
              << query[0] << " and " << key[0];
-    if (places.arePacked && query[0] != 1)
+    if (places.packsQueries() && query[0] != 1)
       return frame.fail(op) << "packed sequences need a batch dimension of 1, "
                                "found "
                             << query[0];
-    for (auto [index, operand] : llvm::enumerate(op.getSequenceOperands())) {
+    if (failed(checkEntries()))
+      return failure();
+    if (places.page && keys != *places.page)
+      return frame.fail(op)
+             << "pages must have " << *places.page << " rows, found " << keys;
+    if (places.packsQueries() &&
+        failed(checkOffsets("cu_q", *places.queryOffsets, queries)))
+      return failure();
+    if (places.packsKeys())
+      return checkOffsets("cu_k", *places.keyOffsets, keys);
+    return success();
+  }
+
+  int64_t countEntries(unsigned operand) {
+    return frame.getArray(op.getSequenceOperands()[operand]).getShape()[0];
+  }
+  int64_t countSequences() {
+    return places.packsQueries()
+               ? std::max<int64_t>(countEntries(*places.queryOffsets) - 1, 0)
+               : query[0];
+  }
+
+  /// Checks the number of entries of each operand.
+  LogicalResult checkEntries() {
+    int64_t sequences = countSequences();
+    if (places.hasAllKeys() && !places.sharesBatch() && key[0] != sequences)
+      return frame.fail(op) << "key and value must have " << sequences
+                            << " batch entries, found " << key[0];
+    for (unsigned index : llvm::seq(op.getSequenceOperands().size())) {
+      bool isOffsets =
+          index == places.queryOffsets || index == places.keyOffsets;
+      int64_t found = countEntries(index);
       int64_t expected =
-          places.arePacked
-              ? frame.getArray(op.getSequenceOperands()[0]).getShape()[0]
-              : query[0];
-      int64_t found = frame.getArray(operand).getShape()[0];
+          isOffsets ? countEntries(*places.queryOffsets) : sequences;
       if (found != expected)
         return frame.fail(op)
                << "'" << op.getSequence().getOperandNames()[index]
@@ -70,31 +101,9 @@ private:
     return frame.getArray(op.getSequenceOperands()[index]).data<int64_t>();
   }
 
-  Sequence &addBatchEntry(std::vector<Sequence> &sequences, int64_t entry) {
-    Sequence &sequence = sequences.emplace_back();
-    sequence.entry = sequence.batch = entry;
-    sequence.firstQuery = 0;
-    sequence.queries = queries;
-    return sequence;
-  }
-
-  /// Sequences that are batch entries, with all keys or the first ones.
-  LogicalResult readEntries(std::vector<Sequence> &sequences) {
-    const int64_t *lengths =
-        places.lengths ? getOperand(*places.lengths) : nullptr;
-    for (int64_t entry = 0; entry < query[0]; ++entry) {
-      Sequence &sequence = addBatchEntry(sequences, entry);
-      int64_t count =
-          lengths ? std::clamp<int64_t>(lengths[entry], 0, keys) : keys;
-      for (int64_t j = 0; j < count; ++j)
-        sequence.keys.push_back({entry, j});
-    }
-    return success();
-  }
-
-  LogicalResult checkOffsets(StringRef name, const int64_t *offsets,
-                             int64_t count, int64_t rows) {
-    for (int64_t n = 0; n < count; ++n) {
+  LogicalResult checkOffsets(StringRef name, unsigned operand, int64_t rows) {
+    const int64_t *offsets = getOperand(operand);
+    for (int64_t n = 0, count = countEntries(operand); n < count; ++n) {
       int64_t least = n == 0 ? 0 : offsets[n - 1];
       if (offsets[n] < least || offsets[n] > rows)
         return frame.fail(op)
@@ -104,55 +113,56 @@ private:
     return success();
   }
 
-  LogicalResult readPacked(std::vector<Sequence> &sequences) {
-    int64_t count =
-        frame.getArray(op.getSequenceOperands()[0]).getNumElements();
-    const int64_t *queryOffsets = getOperand(0), *keyOffsets = getOperand(1);
-    if (failed(checkOffsets("cu_q", queryOffsets, count, queries)) ||
-        failed(checkOffsets("cu_k", keyOffsets, count, keys)))
-      return failure();
-    for (int64_t n = 0; n + 1 < count; ++n) {
-      Sequence &sequence = sequences.emplace_back();
-      sequence.entry = n;
-      sequence.batch = 0;
-      sequence.firstQuery = queryOffsets[n];
-      sequence.queries = queryOffsets[n + 1] - queryOffsets[n];
-      for (int64_t row = keyOffsets[n]; row < keyOffsets[n + 1]; ++row)
-        sequence.keys.push_back({0, row});
+  void placeQueries(Sequence &sequence) {
+    sequence.batch = sequence.entry;
+    sequence.firstQuery = 0;
+    sequence.queries = queries;
+    if (!places.packsQueries())
+      return;
+    const int64_t *offsets = getOperand(*places.queryOffsets) + sequence.entry;
+    sequence.batch = 0;
+    sequence.firstQuery = offsets[0];
+    sequence.queries = offsets[1] - offsets[0];
+  }
+
+  LogicalResult placeKeys(Sequence &sequence) {
+    if (places.page)
+      return placePagedKeys(sequence);
+    int64_t n = sequence.entry, batch = n, first = 0, end = keys;
+    if (places.lengths)
+      end = std::clamp<int64_t>(getOperand(*places.lengths)[n], 0, keys);
+    if (places.packsKeys()) {
+      const int64_t *offsets = getOperand(*places.keyOffsets) + n;
+      batch = 0, first = offsets[0], end = offsets[1];
     }
+    for (int64_t row = first; row < end; ++row)
+      sequence.keys.push_back({batch, row});
     return success();
   }
 
-  LogicalResult readPaged(std::vector<Sequence> &sequences) {
+  LogicalResult placePagedKeys(Sequence &sequence) {
     const Array &table =
         frame.getArray(op.getSequenceOperands()[places.pageTable]);
-    const int64_t *lengths = getOperand(*places.lengths);
-    int64_t page = *places.page, pagesPerEntry = table.getShape()[1];
-    if (keys != page)
+    int64_t page = *places.page, pages = table.getShape()[1],
+            n = sequence.entry;
+    int64_t count = std::max<int64_t>(getOperand(*places.lengths)[n], 0);
+    if (count > pages * page)
       return frame.fail(op)
-             << "pages must have " << page << " rows, found " << keys;
-    for (int64_t entry = 0; entry < query[0]; ++entry) {
-      Sequence &sequence = addBatchEntry(sequences, entry);
-      int64_t count = std::max<int64_t>(lengths[entry], 0);
-      if (count > pagesPerEntry * page)
-        return frame.fail(op) << "batch entry " << entry << " has " << count
-                              << " keys, but its row of the table holds "
-                              << pagesPerEntry * page;
-      for (int64_t j = 0; j < count; ++j) {
-        int64_t index = table.data<int64_t>()[entry * pagesPerEntry + j / page];
-        if (index < 0 || index >= key[0])
-          return frame.fail(op)
-                 << "page " << index << " of batch entry " << entry
-                 << " lies outside [0, " << key[0] << ")";
-        sequence.keys.push_back({index, j % page});
-      }
+             << "batch entry " << n << " has " << count
+             << " keys, but its row of the table holds " << pages * page;
+    for (int64_t j = 0; j < count; ++j) {
+      int64_t index = table.data<int64_t>()[n * pages + j / page];
+      if (index < 0 || index >= key[0])
+        return frame.fail(op) << "page " << index << " of batch entry " << n
+                              << " lies outside [0, " << key[0] << ")";
+      sequence.keys.push_back({index, j % page});
     }
     return success();
   }
 
   attn::AttentionOpInterface op;
   Frame &frame;
-  attn::KeyLocations places;
+  attn::SequencePlaces places;
   ArrayRef<int64_t> query, key;
   int64_t queries, keys;
 };
@@ -160,7 +170,7 @@ private:
 
 int64_t fovea::interp::getKeyCapacity(attn::AttentionOpInterface op,
                                       Frame &frame) {
-  attn::KeyLocations places = op.getSequence().getKeyPlaces();
+  attn::SequencePlaces places = op.getSequence().getPlaces();
   if (!places.page)
     return frame.getArray(op.getKey()).getShape()[op.getSequenceDim()];
   Value table = op.getSequenceOperands()[places.pageTable];

@@ -15,6 +15,8 @@ from ..errors import CompileError, Diagnostic, Error
 #: Layouts of sequences, with the operands that they add.
 SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k"),
                                          "paged": ("page_table", "lengths")}
+#: Operands of packed queries over keys of another layout.
+QUERY_OFFSETS = ("cu_q",)
 #: Operands of block-sparse lists and of dropout.
 BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
 #: Operands of the same lists transposed, which only programs of gradients have.
@@ -76,8 +78,12 @@ def as_spec(program: Program) -> Spec:
 
 def lists_of(program: str) -> Tuple[str, ...]:
     """The names, of `LISTS`, that the lists of a program of ``make_spec`` have."""
+    if " packed(%cu_q, " in program:
+        return SEQUENCES["packed"]
+    queries = QUERY_OFFSETS if f" packed(%{QUERY_OFFSETS[0]} " in program else ()
+    keys = next((SEQUENCES[form] for form in ("paged", "lengths") if f" {form}(%" in program), ())
     blocks = BLOCK_LISTS if "%full_count" in program else BLOCK_LISTS[:2]
-    return next((SEQUENCES[form] for form in ("packed", "paged", "lengths") if f" {form}(%" in program), blocks)
+    return queries + keys or blocks
 
 
 def has_sinks(program: str) -> bool:

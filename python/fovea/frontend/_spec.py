@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..runtime._dtypes import dtype_name
 from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._gradient import gradient as gradient_of
-from ._program import BLOCK_LISTS, DROPOUT, RESERVED, SEQUENCES, Spec
+from ._program import BLOCK_LISTS, DROPOUT, QUERY_OFFSETS, RESERVED, SEQUENCES, Spec
 from ._trace import trace, user_place
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
@@ -104,6 +104,8 @@ def make_spec(
     lse: bool = True,
     layout: str = "bhsd",
     sequences: Union[str, Paged] = "dense",
+    packs_queries: bool = False,
+    most_queries: int = 0,
     blocks: Optional[Blocks] = None,
     sinks: bool = False,
     dropout: float = 0.0,
@@ -124,9 +126,11 @@ def make_spec(
 
     if sequences == "packed":
         batch = 1
+    # Packed queries alone: each call determines the number of sequences, the batch entries of the keys.
+    sequence_count, batch = (None, 1) if packs_queries else (batch, batch)
     page = sequences.page if isinstance(sequences, Paged) else None
     form = "paged" if isinstance(sequences, Paged) else sequences
-    key_batch = batch if page is None else None
+    key_batch = sequence_count if page is None else None
     key_length = key_length if page is None else page
     dv = head_dim if value_head_dim is None else value_head_dim
     q, k = tensor(batch, heads, query_length, head_dim, dtype), tensor(key_batch, kv_heads, key_length, head_dim, dtype)
@@ -142,9 +146,15 @@ def make_spec(
     if layout != "bhsd":
         clauses.append(f"layout({layout})")
     operands = SEQUENCES[form]
+    if packs_queries:
+        offsets, = QUERY_OFFSETS
+        kind = tensor_type([None], "i32")
+        arguments.append(("%" + offsets, kind))
+        most = f", most = {most_queries}" if most_queries else ""
+        clauses.append(f"packed(%{offsets} : {kind}{most})")
     if operands:
-        rows = tensor_type([None if form == "packed" else batch], "i32")
-        types = [tensor_type([batch, None], "i32") if one == "page_table" else rows for one in operands]
+        rows = tensor_type([None if form == "packed" else sequence_count], "i32")
+        types = [tensor_type([sequence_count, None], "i32") if one == "page_table" else rows for one in operands]
         arguments += [("%" + one, kind) for one, kind in zip(operands, types)]
         size = "" if page is None else f", page = {page}"
         clauses.append(f"{form}({', '.join('%' + one for one in operands)} : {', '.join(types)}{size})")
@@ -260,7 +270,7 @@ def _blocks(given: Any, sequences: Union[str, Paged]) -> Optional[Blocks]:
         if _size(f"blocks' {name}", getattr(given, name)) is None:
             raise ValueError(f"blocks' {name} must be a positive integer, found None")
     if sequences == "packed":
-        raise ValueError("blocks need sequences 'dense', 'lengths' or fovea.Paged, found 'packed'")
+        raise ValueError("blocks need sequences 'dense', 'lengths' or fovea.Paged, and queries that are not packed, found 'packed'")
     return given
 
 
@@ -300,6 +310,8 @@ def attention(
     lse: bool = True,
     layout: str = "bhsd",
     sequences: Union[str, Paged] = "dense",
+    queries: str = "dense",
+    most_queries: Optional[int] = None,
     blocks: Union[None, Blocks, Tuple[int, int]] = None,
     sinks: bool = False,
     dropout: float = 0.0,
@@ -345,6 +357,13 @@ def attention(
         The results are the same.
         ``fovea.Paged(page=64)``: keys and values are in pages; each call passes
         ``page_table`` and ``lengths``. There are no gradients.
+    queries
+        "packed", with sequences "dense", "lengths" or ``fovea.Paged``: only the queries are
+        packed end to end, and q is (1, heads, queries of all sequences, head_dim); each call
+        passes ``cu_q``. Sequence b has the keys of batch entry b. There are no gradients.
+        "dense": as ``sequences`` says.
+    most_queries
+        with packed queries the most that a sequence has, a hint for the schedule.
     blocks
         a ``fovea.Blocks``, or its (queries, keys): each call passes block-sparse lists;
         blocks that are not listed are skipped.
@@ -387,6 +406,11 @@ def attention(
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
     sequences = _sequences(sequences, _size("key_length", key_length))
+    if queries not in ("dense", "packed"):
+        raise ValueError(f"queries must be 'dense' or 'packed', found {queries!r}")
+    packs_queries = queries == "packed" and sequences != "packed"
+    if packs_queries and batch is not None:
+        raise ValueError(f"with packed queries each call determines the number of sequences, found batch {batch}")
     if sequences == "packed" and batch not in (None, 1):
         raise ValueError(f"packed sequences are one batch entry, found batch {batch}")
     if _size("head_dim", head_dim) is None:
@@ -401,7 +425,7 @@ def attention(
         raise ValueError(f"heads must be a multiple of kv_heads, found {heads} and {kv_heads}")
     if captures is not None and not isinstance(captures, collections.abc.Mapping):
         raise ValueError(f"captures must be a dictionary, {{name: (dtype, shape)}}, found {captures!r}")
-    lists = _blocks(blocks, sequences)
+    lists = _blocks(blocks, "packed" if packs_queries else sequences)
     declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
     regions: Dict[str, RegionBuilder] = {}
     roles: Sequence[Tuple[str, Optional[Callable], List[Tuple]]] = (
@@ -419,7 +443,8 @@ def attention(
         dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
         batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
-        lse=lse, layout=layout, sequences=sequences, blocks=lists, sinks=bool(sinks), dropout=float(dropout), captures=declared,
+        lse=lse, layout=layout, sequences=sequences, packs_queries=packs_queries,
+        most_queries=_size("most_queries", most_queries) or 0, blocks=lists, sinks=bool(sinks), dropout=float(dropout), captures=declared,
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
     )
@@ -427,6 +452,8 @@ def attention(
         return spec
     if isinstance(sequences, Paged):
         raise ValueError("pages have no gradients: sequences may share a page")
+    if packs_queries:
+        raise ValueError("packed queries have gradients only with sequences='packed', whose keys are packed, too")
     return _with_gradient(spec, gradient, lse)
 
 

@@ -30,6 +30,8 @@ def attention_with_kvcache(
     *,
     lengths: torch.Tensor,
     page_table: Optional[torch.Tensor] = None,
+    cu_seq_q: Optional[torch.Tensor] = None,
+    max_q: Optional[int] = None,
     causal: bool = False,
     score_mod: Optional[Callable] = None,
     mask_mod: Optional[Callable] = None,
@@ -45,7 +47,8 @@ def attention_with_kvcache(
 
     q
         (batch, queries, heads, head_dim), bfloat16 or float16. The queries are the last
-        positions of their sequences.
+        positions of their sequences. With ``cu_seq_q`` (queries of all sequences, heads,
+        head_dim).
     k_cache, v_cache
         with ``page_table`` the pools of pages, (pages, page, kv_heads, head_dim), where page
         is a multiple of 16; multiples of 128 are fastest. Without, (batch, keys, kv_heads,
@@ -57,9 +60,17 @@ def attention_with_kvcache(
         (batch, pages of a sequence), int32: key j of sequence b is row ``j % page`` of page
         ``page_table[b, j // page]``. Sequences may share pages. Entries beyond a sequence's
         last page may have any value.
+    cu_seq_q
+        (batch + 1,), int32: queries are packed; the first query of each sequence, and the end
+        of the last. Sequences may have any numbers of queries, also none, so that one call
+        has chunks of prompts and sequences that are decoded. Its values are not checked on
+        CUDA; rows of the output outside of all sequences are unspecified.
+    max_q
+        with ``cu_seq_q`` the most queries of a sequence. No result depends on it; if it is
+        small, a kernel for few queries is chosen.
     causal
-        whether query i attends to the keys up to its own position, ``lengths[b] - queries +
-        i``.
+        whether query i of a sequence attends to the keys up to its own position,
+        ``lengths[b] - queries + i``, where queries are those of the sequence.
     window
         (left, right): the query at position p attends to the keys p - left to p + right. None
         for either leaves that side open.
@@ -67,14 +78,15 @@ def attention_with_kvcache(
         as for ``flex_attention``, in addition to ``causal`` and ``window``. ``q_idx`` counts
         the queries of the call, ``kv_idx`` the keys of the sequence.
     sinks, scale, return_lse, kernel_options, backend
-        as for ``flex_attention``. The log-sum-exp is (batch, heads, queries).
+        as for ``flex_attention``. The log-sum-exp is (batch, heads, queries), or (heads,
+        queries of all sequences).
     out
         a tensor for the output, with its shape, dtype and device, that shares no memory with
         q and the caches. The kernel writes into it, so its rows must be contiguous and start
         at multiples of 16 bytes.
 
-    Returns the output (``out``, if it is given), (batch, queries, heads, value_head_dim), alone
-    or with the log-sum-exp.
+    Returns the output (``out``, if it is given), with q's shape but for value_head_dim, alone or
+    with the log-sum-exp.
     Lengths and page tables are read on the device: one kernel serves all of them, also in a
     CUDA graph. On CUDA the call does not check their values; lengths are clamped to the room
     in the cache and page numbers to the pool, so no value reads outside of a tensor. On the
@@ -86,43 +98,59 @@ def attention_with_kvcache(
     given = q
     if _autocast.is_any_enabled():
         q, = _autocast.cast(q)
-    _check_tensors(q, k_cache, v_cache, backend)
+    packed = cu_seq_q is not None
+    _check_tensors(q, k_cache, v_cache, packed, backend)
     if out is not None:
         _check_out(out, q, v_cache)
     own = sinks_as_float(sinks)
-    check_sinks(own, q.shape[2], q.device)
-    lists = _checked_integers(q, k_cache, lengths, page_table)
+    check_sinks(own, q.shape[-2], q.device)
+    lists = _checked_integers(q, k_cache, lengths, page_table, cu_seq_q)
     for name, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function, found {type(function).__name__}")
     # The heads that share keys become rows of one tile if the program knows these sizes.
-    packs = q.shape[1] <= _MOST_PACKED
-    heads = (_known(q.shape[2]), _known(k_cache.shape[2])) if packs else None
+    packs = packed or q.shape[1] <= _MOST_PACKED
+    heads = (_known(q.shape[-2]), _known(k_cache.shape[2])) if packs else None
     # Dynamo would make a symbol of a float that is a default.
-    facts = Facts(q.dtype, q.device, _known(q.shape[3]), _known(v_cache.shape[3]), checked_scale(scale), torch.is_grad_enabled(),
+    facts = Facts(q.dtype, q.device, _known(q.shape[-1]), _known(v_cache.shape[3]), checked_scale(scale), torch.is_grad_enabled(),
                   return_lse, dropout=0.0, heads=heads, sequences="lengths", window=_checked_window(window, causal),
-                  queries=_known(q.shape[1]) if packs else None, sinks=bool(own),
-                  page=None if page_table is None else _known(k_cache.shape[1]))
+                  queries=_known(q.shape[1]) if packs and not packed else None, sinks=bool(own),
+                  page=None if page_table is None else _known(k_cache.shape[1]), packs_queries=packed,
+                  most_queries=_most_queries(max_q) if packed else 0)
     program, _ = _program(score_mod, mask_mod, q, facts)
     if program is None:
         return uncompiled(attention_with_kvcache)(
-            given, k_cache, v_cache, lengths=lengths, page_table=page_table, causal=causal, score_mod=score_mod,
-            mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse, out=out,
+            given, k_cache, v_cache, lengths=lengths, page_table=page_table, cu_seq_q=cu_seq_q, max_q=max_q,
+            causal=causal, score_mod=score_mod, mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse, out=out,
             kernel_options=kernel_options, backend=backend)
     if needs_gradient(q, k_cache, v_cache, *own, *program.captures, *(() if out is None else (out,))):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
     schedule, recurrence = checked_options(kernel_options)
-    query, key, value = (one.transpose(1, 2) for one in (q, k_cache, v_cache))
+    query, key, value = _heads_first(q), k_cache.transpose(1, 2), v_cache.transpose(1, 2)
     call = _op.Call([*own, *[folded(one) for one in program.captures]], lists, program.text, return_lse, schedule=schedule,
                     recurrence=recurrence, level=LEVELS.get(backend, "attn"))
     plain = backend == "cuda" and _calls.is_plain(q, k_cache, v_cache)
     if out is None:
         o, lse = _op.launch(query, key, value, call) if plain else torch.ops.fovea.attention(query, key, value, *call)
-        o = o.transpose(1, 2)
+        o = o.squeeze(0).transpose(0, 1) if packed else o.transpose(1, 2)
     else:
-        lse = launch_into(query, key, value, out.transpose(1, 2), call, plain and type(out) is torch.Tensor)
+        lse = launch_into(query, key, value, _heads_first(out), call, plain and type(out) is torch.Tensor)
         o = out
-    return (o, lse) if return_lse else o
+    return (o, lse.squeeze(0) if packed else lse) if return_lse else o
+
+
+def _heads_first(rows: torch.Tensor) -> torch.Tensor:
+    """Queries as the op takes them, (batch, heads, queries, head_dim)."""
+    return rows.transpose(0, 1).unsqueeze(0) if rows.dim() == 3 else rows.transpose(1, 2)
+
+
+def _most_queries(max_q: Optional[int]) -> int:
+    """A hint for the kernel: few numbers, so that there are few kernels; 0 for many queries."""
+    if max_q is None:
+        return 0
+    if isinstance(max_q, bool) or not isinstance(max_q, int) or max_q < 0:
+        raise ValueError(f"max_q must be an integer of at least 0, or None, found {max_q!r}")
+    return next((most for most in (1, 4, _MOST_PACKED) if max_q <= most), 0)
 
 
 def _known(size: int) -> int:
@@ -150,31 +178,32 @@ def _check_class(name: str, tensor: Any) -> None:
         raise TypeError(f"{name} is {refused}")
 
 
-def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, backend: str) -> None:
+def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, packed: bool, backend: str) -> None:
     tensors = (("q", q), ("k_cache", k_cache), ("v_cache", v_cache))
     for name, one in tensors:
         _check_class(name, one)
-        if one.dim() != 4:
-            raise ValueError(f"{name} must have 4 dimensions, found {one.dim()}")
+        if one.dim() != (3 if packed and name == "q" else 4):
+            hint = "3 dimensions with cu_seq_q" if packed and name == "q" else "4 dimensions"
+            raise ValueError(f"{name} must have {hint}, found {one.dim()}")
         if one.dtype != q.dtype:
             cast = "; torch.autocast casts only q, since casts of the caches would copy them" * _autocast.is_any_enabled()
             raise ValueError(f"q, k_cache and v_cache must be of one dtype, found {q.dtype} and {one.dtype}{cast}")
         if one.device != q.device:
             raise ValueError(f"q, k_cache and v_cache must be on one device, found {q.device} and {one.device}")
-        if one.shape[3] % GRANULE:
+        if one.shape[-1] % GRANULE:
             raise ValueError(f"head dims must be multiples of {GRANULE}, since padding would copy the cache, found "
-                             f"{one.shape[3]} for {name}")
+                             f"{one.shape[-1]} for {name}")
     device = "cuda" if backend == "cuda" else "cpu"
     if q.device.type != device:
         raise ValueError(f"backend=\"{backend}\" runs on {device}, found q on {q.device}")
     kinds = (torch.bfloat16, torch.float16) + (() if backend == "cuda" or backend.startswith("ptx") else (torch.float32,))
     if q.dtype not in kinds:
         raise NotImplementedError(f"q is of {q.dtype}, expected {', '.join(map(str, kinds))}")
-    if q.shape[3] != k_cache.shape[3]:
-        raise ValueError(f"q and k_cache must have one head_dim, found {q.shape[3]} and {k_cache.shape[3]}")
+    if q.shape[-1] != k_cache.shape[3]:
+        raise ValueError(f"q and k_cache must have one head_dim, found {q.shape[-1]} and {k_cache.shape[3]}")
     if k_cache.shape[:3] != v_cache.shape[:3]:
         raise ValueError(f"k_cache and v_cache must agree except in head_dim, found {list(k_cache.shape)} and {list(v_cache.shape)}")
-    heads, kv_heads = q.shape[2], k_cache.shape[2]
+    heads, kv_heads = q.shape[-2], k_cache.shape[2]
     if not kv_heads or heads % kv_heads:
         raise ValueError(f"the heads of q must be a multiple of those of k_cache, found {heads} and {kv_heads}; shapes are "
                          "(batch, queries, heads, head_dim) and (pages, page, kv_heads, head_dim)")
@@ -183,7 +212,7 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
 def _check_out(out: torch.Tensor, q: torch.Tensor, v_cache: torch.Tensor) -> None:
     """Checks what is known while torch.compile traces; the op checks addresses."""
     _check_class("out", out)
-    shape = (*q.shape[:3], v_cache.shape[3])
+    shape = (*q.shape[:-1], v_cache.shape[3])
     if tuple(out.shape) != shape:
         raise ValueError(f"out must have the shape of the output, {list(shape)}, found {list(out.shape)}")
     if out.dtype != q.dtype:
@@ -192,11 +221,14 @@ def _check_out(out: torch.Tensor, q: torch.Tensor, v_cache: torch.Tensor) -> Non
         raise ValueError(f"out is on {out.device}, but q is on {q.device}")
 
 
-def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor]
-                      ) -> Tuple[torch.Tensor, ...]:
+def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor],
+                      cu_seq_q: Optional[torch.Tensor]) -> Tuple[torch.Tensor, ...]:
     """The kernel's integer tensors. The op checks their values on the CPU."""
-    batch, rows = q.shape[0], k_cache.shape[1]
+    given: Tuple[Tuple[str, torch.Tensor, int], ...]
     given = (("lengths", lengths, 1),) if page_table is None else (("page_table", page_table, 2), ("lengths", lengths, 1))
+    if cu_seq_q is not None:
+        _check_offsets(cu_seq_q, q)
+    batch, rows = q.shape[0] if cu_seq_q is None else cu_seq_q.shape[0] - 1, k_cache.shape[1]
     for name, one, rank in given:
         _check_class(name, one)
         if one.dtype != torch.int32:
@@ -208,13 +240,24 @@ def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Ten
             raise ValueError(f"{name} must have the shape {shape} with batch {batch}, found {list(one.shape)}")
     if page_table is None:
         if k_cache.shape[0] != batch:
-            raise ValueError(f"without page_table, k_cache must have q's batch size, found {k_cache.shape[0]} and {batch}")
+            raise ValueError(f"without page_table, k_cache must have one batch entry per sequence, found {k_cache.shape[0]} and {batch}")
     elif rows % 16 or not rows:
         raise ValueError(f"pages must have a multiple of 16 rows, found k_cache of shape {list(k_cache.shape)}, "
                          "which is (pages, page, kv_heads, head_dim)")
     elif not k_cache.shape[0] or not page_table.shape[1]:
         raise ValueError(f"k_cache and page_table must have pages, found {k_cache.shape[0]} and {page_table.shape[1]}")
-    return tuple(one for _, one, _ in given)
+    lists = tuple(one for _, one, _ in given)
+    return lists if cu_seq_q is None else (cu_seq_q, *lists)
+
+
+def _check_offsets(cu_seq_q: torch.Tensor, q: torch.Tensor) -> None:
+    _check_class("cu_seq_q", cu_seq_q)
+    if cu_seq_q.dtype != torch.int32:
+        raise ValueError(f"cu_seq_q must be of torch.int32, found {cu_seq_q.dtype}")
+    if cu_seq_q.device != q.device:
+        raise ValueError(f"cu_seq_q is on {cu_seq_q.device}, but q is on {q.device}")
+    if cu_seq_q.dim() != 1 or not cu_seq_q.shape[0]:
+        raise ValueError(f"cu_seq_q must have the shape (batch + 1,), found {list(cu_seq_q.shape)}")
 
 
 __all__ = ["attention_with_kvcache"]

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import torch
 
 from ._attention import _facts, _program
+from ._kvcache import attention_with_kvcache
 from .autograd._derivatives import needs_gradient
 from .cache import _calls
 from .cache._calls import find, form_of
@@ -54,8 +55,8 @@ def varlen_attn(
         end of the last. A call reads them on the device, so they may change under a CUDA
         graph. Their values are not checked on CUDA.
     max_q, max_k
-        the lengths of the longest sequences. They are not used, since the kernel reads all
-        lengths.
+        the lengths of the longest sequences. The kernel reads all lengths, so that no result
+        depends on them; max_q tells whether a kernel for few queries is best for pages.
     return_aux
         PyTorch's AuxRequest: with ``lse``, the log-sum-exp is returned, too: (heads, queries
         of all sequences), float32, natural, as PyTorch's function returns it.
@@ -67,11 +68,14 @@ def varlen_attn(
         of its last key, so that (-1, 0) is causal and aligned to the lower right.
     enable_gqa
         whether heads may be a multiple of kv_heads.
-    seqused_k, block_table
-        not supported yet: packed queries over pages.
+    block_table, seqused_k
+        keys in pages: key and value are pools, (pages, page, kv_heads, head_dim), cu_seq_k is
+        None; block_table is (sequences, pages of a sequence), int32, and seqused_k
+        (sequences,), int32, the number of keys of each. As ``attention_with_kvcache``, whose
+        errors it raises, without gradients. seqused_k alone is not supported.
     num_splits
-        None or 1: kernels don't split the keys of a query, and a sequence's result does not
-        depend on other sequences.
+        None; without pages also 1, which says what is always so there: the keys of a query
+        are not split, and a sequence's result does not depend on other sequences.
     score_mod, mask_mod
         as for ``flex_attention``, in addition to ``window_size``: ``b`` is the index of the
         sequence, and positions count from its start. Not in PyTorch's function.
@@ -82,7 +86,7 @@ def varlen_attn(
     alone or with the log-sum-exp. Queries without visible keys have output 0. Gradients flow
     as for ``flex_attention``; torch.compile keeps the call in its graph.
 
-    Raises the errors of ``flex_attention``; NotImplementedError for ``seqused_k``,
+    Raises the errors of ``flex_attention``; NotImplementedError for ``seqused_k`` without
     ``block_table`` and other ``num_splits``; ValueError for offsets of another dtype or shape.
 
     >>> out = varlen_attn(q, k, v, cu_seq, cu_seq, longest, longest, window_size=(-1, 0))  # doctest: +SKIP
@@ -90,11 +94,18 @@ def varlen_attn(
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
     own, window = sinks_as_float(sinks), _checked_window(window_size)
-    _check_supported(seqused_k, block_table, num_splits)
+    _check_supported(seqused_k, block_table, cu_seq_k, num_splits)
+    wants_lse = return_aux is not None and bool(return_aux.lse)
+    if block_table is not None:
+        if not enable_gqa and query.dim() == 3 and key.dim() == 4 and query.shape[1] != key.shape[2]:
+            raise ValueError(f"query has {query.shape[1]} heads, but key has {key.shape[2]}: that needs enable_gqa=True")
+        return attention_with_kvcache(
+            query, key, value, lengths=seqused_k, page_table=block_table, cu_seq_q=cu_seq_q, window=window, scale=scale,
+            score_mod=score_mod, mask_mod=mask_mod, sinks=sinks, return_lse=wants_lse,
+            max_q=max_q, kernel_options=kernel_options, backend=backend)
     given = query, key, value, cu_seq_q, cu_seq_k
     _check_shapes(*given, enable_gqa)
     assert cu_seq_k is not None
-    wants_lse = return_aux is not None and bool(return_aux.lse)
     query, key, value = (one.transpose(0, 1).unsqueeze(0) for one in (query, key, value))
     lists = (cu_seq_q, cu_seq_k)
     hints: Any = None if is_compiling() else hints_of(kernel_options) if kernel_options else ()
@@ -152,13 +163,18 @@ def _checked_window(window_size: Any) -> Optional[Window]:
     return None if sides[0] is None and sides[1] is None else (sides[0], sides[1])
 
 
-def _check_supported(seqused_k: Any, block_table: Any, num_splits: Any) -> None:
-    for name, one in (("block_table", block_table), ("seqused_k", seqused_k)):
-        if one is not None:
-            raise NotImplementedError(f"{name} can't be given: kernels for packed queries read keys that are packed, too, expected "
-                                      "None; attention_with_kvcache reads pages, for queries of (batch, queries, heads, head_dim)")
+def _check_supported(seqused_k: Any, block_table: Any, cu_seq_k: Any, num_splits: Any) -> None:
+    if block_table is None and seqused_k is not None:
+        raise NotImplementedError("seqused_k can't be given without block_table: packed keys end where cu_seq_k says")
+    if block_table is not None and seqused_k is None:
+        raise ValueError("block_table needs seqused_k, the number of keys of each sequence, found None")
+    if block_table is not None and cu_seq_k is not None:
+        raise ValueError("cu_seq_k must be None with block_table: keys are in pages")
+    if block_table is not None and num_splits is not None:
+        raise NotImplementedError(f"num_splits is {num_splits}, but a kernel that reads pages finds the parts of its keys itself, by "
+                                  "the lengths of all sequences: expected None")
     if num_splits is not None and num_splits != 1:
-        raise NotImplementedError(f"num_splits is {num_splits}, but kernels don't split keys: expected None or 1")
+        raise NotImplementedError(f"num_splits is {num_splits}, but a kernel finds the parts of its keys itself: expected None or 1")
 
 
 def _check_shapes(query: Any, key: Any, value: Any, cu_seq_q: Any, cu_seq_k: Any, enable_gqa: bool) -> None:

@@ -1,12 +1,13 @@
 """Runs split-keys.mlir with lengths that cut items in every place.
 
-    run_split_keys.py FOVEA_RUN PROGRAM LEVEL TARGET [COUNT [SEED]]
+    run_split_keys.py FOVEA_RUN PROGRAM LEVEL TARGET [--count=N] [--seed=N] [--schedule=S] [--entries=A,B]
 
 LEVEL is tile, warp or ptx. Lengths are 0, 1, a block and one more or less, the capacity, and COUNT
 random draws, of one sequence and of several. NaN stands where no key is. Prints each failure; exits
 with 1 after one.
 """
 
+import argparse
 import pathlib
 import random
 import subprocess
@@ -42,19 +43,51 @@ def make_decode(folder, rng, lengths, entry):
     return files
 
 
-def make_pages(folder, rng, lengths, _):
-    batch, page = len(lengths), 32
-    places = -(-CAPACITY // page)
+def make_pool(folder, rng, lengths, page, kind):
+    """Files of K and V in pages, and of the page table."""
+    batch, places = len(lengths), -(-CAPACITY // page)
     table = rng.permutation(batch * places).reshape(batch, places)
-    files = [save(folder, "q", rng.normal(size=(batch, 2, 16, 64)), np.float16)]
     exists = np.zeros((batch * places, page), bool)
     for entry, length in enumerate(lengths):
         for key in range(length):
             exists[table[entry, key // page], key % page] = True
+    files = []
     for name in "kv":
         rows = np.where(exists[:, None, :, None], rng.normal(size=(batch * places, 2, page, 64)), np.nan)
-        files.append(save(folder, name, rows, np.float16))
-    return [*files, save(folder, "table", table, np.int32), save(folder, "n", np.array(lengths), np.int32)]
+        files.append(save(folder, name, rows, kind))
+    return files, save(folder, "table", table, np.int32)
+
+
+def make_pages(folder, rng, lengths, _):
+    q = save(folder, "q", rng.normal(size=(len(lengths), 2, 16, 64)), np.float16)
+    pool, table = make_pool(folder, rng, lengths, 32, np.float16)
+    return [q, *pool, table, save(folder, "n", np.array(lengths), np.int32)]
+
+
+def make_offsets(folder, rng, lengths):
+    """Offsets of packed queries: none, one, a few or many of each sequence."""
+    counts = [int(rng.choice((0, 1, 1, 3, 16, 70))) for _ in lengths]
+    counts[-1] += not any(counts)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    return save(folder, "cu_q", offsets, np.int32), int(offsets[-1])
+
+
+def make_mixed(folder, rng, lengths, _):
+    offsets, total = make_offsets(folder, rng, lengths)
+    q = save(folder, "q", rng.normal(size=(1, 8, total, 64)), "bf16")
+    pool, table = make_pool(folder, rng, lengths, 16, "bf16")
+    return [q, *pool, offsets, table, save(folder, "n", np.array(lengths), np.int32)]
+
+
+def make_chunks(folder, rng, lengths, _):
+    offsets, total = make_offsets(folder, rng, lengths)
+    files = [save(folder, "q", rng.normal(size=(1, 4, total, 128)), "bf16")]
+    exists = np.arange(CAPACITY)[None, None, :, None] < np.array(lengths)[:, None, None, None]
+    for name in "kv":
+        rows = np.where(exists, rng.normal(size=(len(lengths), 2, CAPACITY, 128)), np.nan)
+        files.append(save(folder, name, rows, "bf16"))
+    return [*files, offsets, save(folder, "n", np.array(lengths), np.int32),
+            save(folder, "sinks", rng.normal(size=4), np.float32)]
 
 
 def make_prefill(folder, rng, lengths, _):
@@ -63,15 +96,17 @@ def make_prefill(folder, rng, lengths, _):
     return [save(folder, name, rng.normal(size=size), "bf16") for name, size in sizes.items()]
 
 
-ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "prefill": make_prefill}
+ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "prefill": make_prefill, "mixed": make_mixed,
+           "chunks": make_chunks}
 
 
-def run(tool, program, level, target, entry, lengths, seed):
+def run(options, entry, lengths, seed):
     with tempfile.TemporaryDirectory() as name:
         files = ENTRIES[entry](pathlib.Path(name), np.random.default_rng(seed), lengths, entry)
-        command = [tool, program, f"--entry={entry}", f"--target={target}", "--schedule=work=shares", "--check"]
-        command += ["--device=ptx"] if level == "ptx" else [f"--level={level}"]
-        command += [f"--seeds={2 + seed % 2}"] if level == "warp" else []
+        command = [options.tool, options.program, f"--entry={entry}", f"--target={options.target}",
+                   f"--schedule={options.schedule}", "--check"]
+        command += ["--device=ptx"] if options.level == "ptx" else [f"--level={options.level}"]
+        command += [f"--seeds={2 + seed % 2}"] if options.level == "warp" else []
         result = subprocess.run([*command, "--inputs", *files], capture_output=True, text=True, check=False)
     if result.returncode == 0 and result.stdout.count("passed") == 2:
         return True
@@ -80,16 +115,22 @@ def run(tool, program, level, target, entry, lengths, seed):
 
 
 def main():
-    tool, program, level, target, *rest = sys.argv[1:]
-    count, seed = (int(one) for one in (rest + ["2", "1"][len(rest) :])[:2])
-    rng, right = random.Random(seed), True
-    for entry in ENTRIES:
-        cases = [[rng.choice(SPECIAL) for _ in range(rng.choice((1, 2, 5)))] for _ in range(count)]
+    parser = argparse.ArgumentParser()
+    for name in ("tool", "program", "level", "target"):
+        parser.add_argument(name)
+    parser.add_argument("--count", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--schedule", default="work=shares")
+    parser.add_argument("--entries", type=lambda names: names.split(","), default=list(ENTRIES))
+    options = parser.parse_args()
+    rng, right = random.Random(options.seed), True
+    for entry in options.entries:
+        cases = [[rng.choice(SPECIAL) for _ in range(rng.choice((1, 2, 5)))] for _ in range(options.count)]
         cases.append([rng.randint(0, CAPACITY) for _ in range(rng.choice((1, 3)))])
-        if level == "tile":
+        if options.level == "tile":
             cases += [[one] for one in SPECIAL]
         for number, lengths in enumerate(cases):
-            right &= run(tool, program, level, target, entry, lengths, seed + number)
+            right &= run(options, entry, lengths, options.seed + number)
     print("all passed" if right else "some failed")
     return int(not right)
 

@@ -58,3 +58,53 @@ func.func @prefill(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: ten
     : tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16> -> tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
   return %o, %lse : tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
 }
+
+// Packed queries of different numbers, four heads of a query in adjacent rows, over pages; the keys
+// up to each query, at most 100; a soft cap.
+func.func @mixed(%q: tensor<1x8x?x64xbf16>, %k: tensor<?x2x16x64xbf16>, %v: tensor<?x2x16x64xbf16>, %cu_q: tensor<?xi32>, %table: tensor<?x?xi32>, %lengths: tensor<?xi32>)
+    -> (tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v
+    packed(%cu_q : tensor<?xi32>) paged(%table, %lengths : tensor<?x?xi32>, tensor<?xi32>, page = 16)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 2.0 : f32
+      %part = arith.divf %s, %cap : f32
+      %bent = math.tanh %part : f32
+      %soft = arith.mulf %bent, %cap : f32
+      attn.yield %soft : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = attn.key_length
+      %m = attn.query_length
+      %before = arith.subi %n, %m : index
+      %own = arith.addi %before, %i : index
+      %isBefore = arith.cmpi sle, %j, %own : index
+      %c100 = arith.constant 100 : index
+      %first = arith.subi %own, %c100 : index
+      %isNear = arith.cmpi sgt, %j, %first : index
+      %keep = arith.andi %isBefore, %isNear : i1
+      attn.yield %keep : i1
+    }
+    : tensor<1x8x?x64xbf16>, tensor<?x2x16x64xbf16>, tensor<?x2x16x64xbf16> -> tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
+  return %o, %lse : tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
+}
+
+// Packed queries over keys with lengths; a bias that depends on head, query and key; sinks.
+func.func @chunks(%q: tensor<1x4x?x128xbf16>, %k: tensor<?x2x?x128xbf16>, %v: tensor<?x2x?x128xbf16>, %cu_q: tensor<?xi32>, %lengths: tensor<?xi32>, %sinks: tensor<4xf32>)
+    -> (tensor<1x4x?x128xbf16>, tensor<1x4x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v
+    packed(%cu_q : tensor<?xi32>) lengths(%lengths : tensor<?xi32>) sinks(%sinks : tensor<4xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %c1 = arith.constant 1 : index
+      %number = arith.addi %h, %c1 : index
+      %distance = arith.subi %i, %j : index
+      %product = arith.muli %number, %distance : index
+      %integer = arith.index_cast %product : index to i32
+      %float = arith.sitofp %integer : i32 to f32
+      %c = arith.constant 0.01 : f32
+      %bias = arith.mulf %float, %c : f32
+      %sum = arith.addf %s, %bias : f32
+      attn.yield %sum : f32
+    }
+    : tensor<1x4x?x128xbf16>, tensor<?x2x?x128xbf16>, tensor<?x2x?x128xbf16> -> tensor<1x4x?x128xbf16>, tensor<1x4x?xf32>
+  return %o, %lse : tensor<1x4x?x128xbf16>, tensor<1x4x?xf32>
+}

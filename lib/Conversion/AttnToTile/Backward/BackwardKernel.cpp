@@ -9,6 +9,7 @@
 #include "Backward/BackwardKernel.h"
 
 #include "Backward/BackwardPlan.h"
+#include "Kernel/PackedSequences.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -179,27 +180,31 @@ BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,
 BackwardTile BackwardTileEmitter::emitPackedSequence() {
   unsigned first = op.getSequenceOperands().getBeginOperandIndex();
   bool ofQueries = part.hasQueryTiles();
-  PackedOffsets offsets = {first, first + 1};
-  if (!ofQueries)
-    std::swap(offsets.queries, offsets.keys);
+  unsigned own = first + !ofQueries, other = first + ofQueries;
+  Value tiled = ofQueries ? q : k;
+  PackedWork work = {own, tiled, kb.size(tiled, 1)};
+  work.keys = other;
+  PackedWorkEmitter emitter(kb, work, part.plan);
+  Value otherRows = kb.size(ofQueries ? k : q, 2);
+  auto locate = [&](Value n) {
+    return emitPackedRows(kb, kb.operandArgument(other), n, otherRows);
+  };
   // Under a causal mask the first keys are seen by the most queries.
-  PackedTile packed = beginPackedWork(
-      kb, ofQueries ? q : k, ofQueries ? k : q, offsets, part.plan,
-      /*headsPerSection=*/{},
-      /*firstTilesFirst=*/scratch.dqAccum && !ofQueries);
-  if (!ofQueries) {
-    std::swap(packed.firstQuery, packed.firstKey);
-    std::swap(packed.queries, packed.keys);
-  }
+  PackedTile packed =
+      emitter.begin(locate, /*headsPerSection=*/{},
+                    /*firstTilesFirst=*/scratch.dqAccum && !ofQueries);
+  SequenceRows queries = packed.queries, keys = packed.keys;
+  if (!ofQueries)
+    std::swap(queries, keys);
   BackwardTile tile;
   tile.work = packed.work;
   tile.memoryBatch = kb.constant(0);
-  tile.queries = packed.queries;
-  tile.keys = packed.keys;
-  tile.firstQuery = packed.firstQuery;
-  tile.firstKey = packed.firstKey;
-  tile.queryLimit = kb.make<arith::AddIOp>(packed.firstQuery, packed.queries);
-  tile.keyLimit = kb.make<arith::AddIOp>(packed.firstKey, packed.keys);
+  tile.queries = queries.count;
+  tile.keys = keys.count;
+  tile.firstQuery = queries.first;
+  tile.firstKey = keys.first;
+  tile.queryLimit = kb.make<arith::AddIOp>(queries.first, queries.count);
+  tile.keyLimit = kb.make<arith::AddIOp>(keys.first, keys.count);
   if (scratch.dqAccum) {
     ScratchPlace place = emitScratchPlace(packed);
     tile.work = place.work;
@@ -227,7 +232,7 @@ BackwardTileEmitter::emitScratchPlace(const PackedTile &tile) {
   Value heads = kb.size(ofQueries ? q : k, 1);
   KernelBuilder::Work work = tile.work;
   work.head = limitHead(work.head, heads);
-  Value number = countBlocks(tile.firstQuery, work.batch);
+  Value number = countBlocks(tile.queries.first, work.batch);
   if (!ofQueries)
     return {work, kb.make<arith::MulIOp>(number, block)};
   // An item past the end gets an unused block after all others.
@@ -256,7 +261,7 @@ BackwardTile BackwardTileEmitter::emit() {
   // Tile-invariant values precede the loop over tiles.
   Value queries = kb.size(q, 2), keys = kb.size(k, 2);
   Value group = kb.make<arith::DivUIOp>(kb.size(q, 1), kb.size(k, 1));
-  BackwardTile tile = op.getSequence().getKeyPlaces().arePacked
+  BackwardTile tile = op.getSequence().getPlaces().packsKeys()
                           ? emitPackedSequence()
                           : emitBatchEntry(queries, keys, group);
   tile.group = group;
@@ -304,7 +309,7 @@ RegionContext BackwardKernel::makeContext(Value head, Value query,
                         head,
                         query,
                         key,
-                        /*queriesOfHead=*/0,
+                        /*packedHeads=*/{},
                         tile.queries,
                         tile.keys,
                         arguments.captures,

@@ -134,7 +134,7 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   if (problem.keyTilesComputeSums && problem.getColumns() <= kNarrowColumns)
     problem.modifies |= hasLongShares(op);
   problem.isDeterministic = op.getDeterministic();
-  problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
+  problem.isPacked = op.getSequence().getPlaces().packsKeys();
   problem.isUneven = mayHideKeys(op) || problem.isPacked;
   problem.classifies = !op.getKvClassify().empty();
   if (op.hasBlocks()) {

@@ -14,7 +14,7 @@ using namespace fovea;
 AffineExpr fovea::countBlocks(attn::BackwardOp op, SizeExpressions &sizes,
                               int64_t rows) {
   AffineExpr of = sizes.getSize(2);
-  if (!op.getSequence().getKeyPlaces().arePacked) {
+  if (!op.getSequence().getPlaces().packsKeys()) {
     AffineExpr one = getAffineConstantExpr(1, of.getContext());
     return of.ceilDiv(rows) + one.floorDiv(of + 1);
   }

@@ -87,7 +87,7 @@ AffineExpr BackwardLowering::countCtasOfHead(const BackwardKernelPlan &part,
   if (part.kind == BackwardKernelPlan::SlotCounts)
     return countBlocks(op, sizes, part.getColumns()).ceilDiv(kSlotsPerCta);
   int64_t rows = part.getTileRows();
-  if (part.fillsFragments() || op.getSequence().getKeyPlaces().arePacked)
+  if (part.fillsFragments() || op.getSequence().getPlaces().packsKeys())
     return countBlocks(op, sizes, rows);
   return sizes.getSize(2).ceilDiv(rows);
 }

@@ -9,6 +9,7 @@
 #include "Forward/ForwardKernel.h"
 
 #include "Forward/ForwardProblem.h"
+#include "Kernel/PackedSequences.h"
 #include "Kernel/WorkShares.h"
 
 #include "fovea/Support/ValueNames.h"
@@ -56,15 +57,21 @@ private:
   /// Tail tiles per head: as many as keep the K and V that they attend to, of
   /// all heads, in L2.
   Value emitFinalTiles(Value heads);
-  /// Starts the loop over tiles of sequences that are batch entries.
-  KernelBuilder::Work beginBatchEntries();
-  /// A tile of a sequence that is a batch entry.
+  /// Starts the loop over tiles; returns the first rows and the sequence.
+  QueryTile beginBatchEntries();
+  QueryTile beginPackedSequences();
+  /// The tile of an item of a loop over shares.
+  QueryTile describeShared(Value item);
   QueryTile describeBatchEntry(const KernelBuilder::Work &work);
-  /// A tile of a packed sequence.
-  QueryTile emitPackedSequence();
-  /// Places the rows of a tile with PackGQA.
-  void placePackedHeads(QueryTile &tile);
+  QueryTile describePackedSequence(const PackedTile &packed);
+  /// The keys of sequence `n`.
+  SequenceRows countKeys(Value n);
+  PackedWork getPackedWork();
+  /// Places a tile's rows and finds its heads.
+  void placeRows(QueryTile &tile);
   SharedTiles getSharedTiles();
+  bool packsQueries() { return op.getSequence().getPlaces().packsQueries(); }
+  bool isShared() { return plan.kernel->work == plan::WorkSchedule::Shares; }
 
   KernelBuilder &kb;
   attn::ForwardOp op;
@@ -73,6 +80,7 @@ private:
   /// Lengths of sequences, the tiles' heads, rows of each, and query heads per
   /// key head.
   Value queries, keys, heads, headRows, group;
+  std::optional<PackedWorkEmitter> packedWork;
 };
 } // namespace
 
@@ -101,19 +109,46 @@ Value QueryTileEmitter::emitFinalTiles(Value heads) {
   return compute<arith::DivUIOp>(fit, some);
 }
 
-SharedTiles QueryTileEmitter::getSharedTiles() {
-  return {kb.size(q, 0), heads, headRows, plan.rows, boundsAskForHead(op)};
+//===----------------------------------------------------------------------===//
+// Keys of a sequence
+//===----------------------------------------------------------------------===//
+
+SequenceRows QueryTileEmitter::countKeys(Value n) {
+  attn::SequencePlaces places = op.getSequence().getPlaces();
+  if (!places.packsKeys()) {
+    Value length = kb.emitKeyLength(op, n, keys);
+    return {Value(), length ? length : keys};
+  }
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+  return emitPackedRows(kb, kb.operandArgument(first + *places.keyOffsets), n,
+                        kb.size(k, 2));
 }
 
-KernelBuilder::Work QueryTileEmitter::beginBatchEntries() {
-  if (plan.kernel->work == plan::WorkSchedule::Shares)
-    return beginShares(kb, getSharedTiles());
+/// The addressing of the `rows` of sequence `n`.
+static KeyAddressing makeAddressing(KernelBuilder &kb, attn::ForwardOp op,
+                                    Value k, Value n,
+                                    const SequenceRows &rows) {
+  attn::SequencePlaces places = op.getSequence().getPlaces();
+  if (places.page)
+    return makePagedAddressing(kb, op, k, n, rows.count);
+  if (!places.packsKeys())
+    return {n, Value(), places.lengths ? rows.count : Value(), {}};
+  Value end = kb.make<arith::AddIOp>(rows.first, rows.count);
+  return {kb.constant(0), rows.first, end, {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences that are batch entries
+//===----------------------------------------------------------------------===//
+
+QueryTile QueryTileEmitter::beginBatchEntries() {
   KernelBuilder::WorkOrder order{plan.kernel->work, {}, {}, plan.sharesBoxes};
   if (plan.hasSections)
     order.headsPerSection = emitHeadsPerSection(keys);
   if (plan.hasFinalTiles)
     order.finalTiles = emitFinalTiles(heads);
-  return kb.beginWork(kb.size(q, 0), heads, headRows, plan.rows, order);
+  return describeBatchEntry(
+      kb.beginWork(kb.size(q, 0), heads, headRows, plan.rows, order));
 }
 
 QueryTile
@@ -121,75 +156,123 @@ QueryTileEmitter::describeBatchEntry(const KernelBuilder::Work &work) {
   QueryTile tile;
   tile.work = work;
   tile.queries = queries;
-  tile.keys = keys;
-  Value batch = tile.work.batch, limit;
-  if (Value length = kb.emitKeyLength(op, batch, keys))
-    limit = tile.keys = length;
-  tile.rows = {batch, tile.work.row, Value()};
-  tile.keyAddressing = {batch, Value(), limit, {}};
-  if (op.getSequence().getKeyPlaces().page)
-    tile.keyAddressing = makePagedAddressing(kb, op, k, batch, tile.keys);
+  SequenceRows rows = countKeys(work.batch);
+  tile.keys = rows.count;
+  tile.rows = {work.batch, Value(), Value()};
+  tile.keyAddressing = makeAddressing(kb, op, k, work.batch, rows);
   return tile;
 }
 
-QueryTile QueryTileEmitter::emitPackedSequence() {
+//===----------------------------------------------------------------------===//
+// Packed sequences
+//===----------------------------------------------------------------------===//
+
+PackedWork QueryTileEmitter::getPackedWork() {
+  attn::SequencePlaces places = op.getSequence().getPlaces();
   unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+  PackedWork work = {first + *places.queryOffsets, q, heads};
+  work.rowsPerQuery = plan.packedHeads.getRowsPerQuery();
+  work.keysAreOffsets = places.packsKeys();
+  std::optional<unsigned> lengths =
+      places.packsKeys() ? places.keyOffsets : places.lengths;
+  if (lengths)
+    work.keys = first + *lengths;
+  return work;
+}
+
+QueryTile QueryTileEmitter::beginPackedSequences() {
+  auto countKeys = [&](Value n) { return this->countKeys(n); };
   auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
-  llvm::function_ref<Value(Value)> sections;
+  PackedWorkEmitter::HeadsPerSection sections;
   if (plan.hasSections)
     sections = headsPerSection;
-  PackedTile packed =
-      beginPackedWork(kb, q, k, {first, first + 1}, plan.kernel, sections);
+  packedWork.emplace(kb, getPackedWork(), plan.kernel);
+  return describePackedSequence(packedWork->begin(countKeys, sections,
+                                                  /*firstTilesFirst=*/false));
+}
+
+QueryTile QueryTileEmitter::describePackedSequence(const PackedTile &packed) {
   QueryTile tile;
   tile.work = packed.work;
-  Value batch = kb.constant(0);
-  tile.queries = packed.queries;
-  tile.keys = packed.keys;
-  Value rowLimit = compute<arith::AddIOp>(packed.firstQuery, packed.queries);
-  Value keyLimit = compute<arith::AddIOp>(packed.firstKey, packed.keys);
-  tile.rows = {batch, packed.firstQuery, rowLimit};
-  tile.keyAddressing = {batch, packed.firstKey, keyLimit, {}};
+  tile.queries = packed.queries.count;
+  tile.keys = packed.keys.count;
+  Value limit =
+      kb.make<arith::AddIOp>(packed.queries.first, packed.queries.count);
+  tile.rows = {kb.constant(0), packed.queries.first, limit};
+  tile.keyAddressing =
+      makeAddressing(kb, op, k, packed.work.batch, packed.keys);
   return tile;
 }
 
-void QueryTileEmitter::placePackedHeads(QueryTile &tile) {
-  auto [headsOfGroup, rowsOfHead] = plan.packedHeads;
+//===----------------------------------------------------------------------===//
+// All tiles
+//===----------------------------------------------------------------------===//
+
+SharedTiles QueryTileEmitter::getSharedTiles() {
+  return {kb.size(q, 0), heads, headRows, plan.rows};
+}
+
+QueryTile QueryTileEmitter::describeShared(Value item) {
+  if (!packsQueries())
+    return describeBatchEntry(decodeSharedTile(kb, getSharedTiles(), item));
+  auto countKeys = [&](Value n) { return this->countKeys(n); };
+  return describePackedSequence(packedWork->describe(item, countKeys));
+}
+
+void QueryTileEmitter::placeRows(QueryTile &tile) {
+  const PackedHeads &packed = plan.packedHeads;
+  Value row = tile.work.row, &first = tile.rows.row;
+  if (!packed) {
+    tile.keyHead = arith::DivUIOp::create(
+        kb.builder, getNamedLoc(getLoc(), "kv_head"), tile.work.head, group);
+    tile.head = tile.work.head;
+    first = first ? compute<arith::AddIOp>(first, row) : row;
+    return;
+  }
   tile.keyHead = tile.work.head;
-  Value first = compute<arith::MulIOp>(tile.keyHead, kb.constant(headsOfGroup));
-  Value inGroup =
-      compute<arith::DivUIOp>(tile.work.row, kb.constant(rowsOfHead));
-  tile.rows.row = compute<arith::AddIOp>(first, inGroup);
-  tile.rows.limit = compute<arith::AddIOp>(first, kb.constant(headsOfGroup));
+  tile.head = compute<arith::MulIOp>(tile.keyHead, kb.constant(packed.heads));
+  if (packed.areAdjacent) {
+    Value query = compute<arith::DivUIOp>(row, kb.constant(packed.heads));
+    first = compute<arith::AddIOp>(first, query);
+    return;
+  }
+  Value inGroup = compute<arith::DivUIOp>(row, kb.constant(packed.queries));
+  first = compute<arith::AddIOp>(tile.head, inGroup);
+  tile.rows.limit =
+      compute<arith::AddIOp>(tile.head, kb.constant(packed.heads));
 }
 
 QueryTile QueryTileEmitter::emit() {
   // Tile-invariant values precede the loop over tiles.
   queries = kb.size(q, 2);
   keys = emitKeyCapacity(kb, op, k);
-  if (plan.packedHeads) {
-    heads = kb.size(k, 1);
-    headRows = kb.constant(plan.packedHeads.getRows());
-    QueryTile tile = describeBatchEntry(beginBatchEntries());
-    placePackedHeads(tile);
-    return tile;
+  heads = kb.size(plan.packedHeads ? k : q, 1);
+  if (!plan.packedHeads)
+    group = compute<arith::DivUIOp>(heads, kb.size(k, 1));
+  headRows = plan.packedHeads.hasAllQueries()
+                 ? kb.constant(plan.packedHeads.getRows())
+                 : queries;
+  QueryTile tile;
+  if (!isShared()) {
+    tile = packsQueries() ? beginPackedSequences() : beginBatchEntries();
+  } else {
+    Value items;
+    if (packsQueries()) {
+      packedWork.emplace(kb, getPackedWork(), plan.kernel);
+      items = packedWork->countShared();
+    } else {
+      items = countSharedTiles(kb, getSharedTiles());
+    }
+    beginShares(kb, items, boundsAskForHead(op) ? kb.constant(1) : heads);
+    tile = describeShared(kb.workLoop.getItem());
   }
-  heads = kb.size(q, 1);
-  group = compute<arith::DivUIOp>(heads, kb.size(k, 1));
-  headRows = queries;
-  bool isPacked = op.getSequence().getKeyPlaces().arePacked;
-  QueryTile tile =
-      isPacked ? emitPackedSequence() : describeBatchEntry(beginBatchEntries());
-  tile.keyHead = arith::DivUIOp::create(
-      kb.builder, getNamedLoc(getLoc(), "kv_head"), tile.work.head, group);
-  if (isPacked)
-    tile.rows.row = compute<arith::AddIOp>(tile.rows.row, tile.work.row);
+  placeRows(tile);
   return tile;
 }
 
 QueryTile QueryTileEmitter::emitGroup() {
-  QueryTile tile = describeBatchEntry(beginExtent(kb, getSharedTiles()));
-  if (plan.packedHeads)
-    placePackedHeads(tile);
+  QueryTile tile = describeShared(beginExtent(kb));
+  placeRows(tile);
   return tile;
 }
 
@@ -229,24 +312,35 @@ Value ForwardKernel::loadKeys(Value key) const {
 
 SmallVector<Value> ForwardKernel::getRowPlace() const {
   Value zero = kb.constant(0);
-  if (plan.packedHeads)
+  if (plan.packedHeads.hasAllQueries())
     return {tile.rows.batch, tile.rows.row, zero, zero};
-  return {tile.rows.batch, tile.work.head, tile.rows.row, zero};
+  return {tile.rows.batch, tile.head, tile.rows.row, zero};
 }
 
 DenseI64ArrayAttr ForwardKernel::getFold() const {
-  if (plan.packedHeads.queries == 1)
+  const PackedHeads &packed = plan.packedHeads;
+  if (packed.areAdjacent)
+    return kb.builder.getDenseI64ArrayAttr({1, packed.heads});
+  if (packed.queries == 1)
     return {};
-  return kb.builder.getDenseI64ArrayAttr({2, plan.packedHeads.queries});
+  return kb.builder.getDenseI64ArrayAttr({2, packed.queries});
+}
+
+Value ForwardKernel::getFirstQuery() const {
+  const PackedHeads &packed = plan.packedHeads;
+  if (packed.hasAllQueries())
+    return kb.constant(0);
+  if (packed.areAdjacent)
+    return kb.make<arith::DivUIOp>(tile.work.row, kb.constant(packed.heads));
+  return tile.work.row;
 }
 
 RegionContext ForwardKernel::makeContext(Value key) const {
-  bool rowsAreHeads = static_cast<bool>(plan.packedHeads);
   return {tile.work.batch,
-          tile.work.head,
-          rowsAreHeads ? tile.rows.row : tile.work.row,
+          tile.head,
+          plan.packedHeads.hasAllQueries() ? tile.rows.row : getFirstQuery(),
           key,
-          rowsAreHeads ? plan.packedHeads.queries : 0,
+          plan.packedHeads,
           tile.queries,
           tile.keys,
           arguments.captures,

@@ -32,8 +32,8 @@ struct ForwardArguments {
 /// One query tile and its keys.
 struct QueryTile {
   KernelBuilder::Work work;
-  /// The head of K and V; lengths of the sequence.
-  mlir::Value keyHead, queries, keys;
+  /// The head of K and V, and the first one of Q; lengths of the sequence.
+  mlir::Value keyHead, head, queries, keys;
   /// The position of the tile's rows in Q and O, along the row dimension of the
   /// kernel, and those of the keys in K and V.
   BlockPosition rows;
@@ -68,8 +68,10 @@ struct ForwardKernel {
   llvm::SmallVector<mlir::Value> getRowPlace() const;
   /// The dimension of Q and O that rows run along, and the dimension folded
   /// into it by PackGQA.
-  int64_t getRowDim() const { return plan.packedHeads ? 1 : 2; }
+  int64_t getRowDim() const { return plan.packedHeads.hasAllQueries() ? 1 : 2; }
   mlir::DenseI64ArrayAttr getFold() const;
+  /// The query of the tile's first row.
+  mlir::Value getFirstQuery() const;
   /// Context of the score block whose first key is `key`, or null.
   RegionContext makeContext(mlir::Value key) const;
 };

@@ -105,8 +105,8 @@ static LogicalResult checkShares(attn::ForwardOp op, plan::KernelAttr plan) {
   };
   if (op.hasBlocks())
     return refuse("block-sparse lists");
-  if (op.getSequence().getKeyPlaces().arePacked)
-    return refuse("packed sequences");
+  if (plan->longestFirst)
+    return refuse("'longest_first'");
   if (plan->classify)
     return refuse("'classify'");
   if (plan->chain != 0 || plan->pingPong)

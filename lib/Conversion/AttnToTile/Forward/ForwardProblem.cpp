@@ -18,6 +18,8 @@ using namespace fovea;
 
 // Most queries per head for PackGQA. The rows of any tile are a multiple.
 static constexpr int64_t kMaxPackedQueries = 16;
+// Most heads of a query that are adjacent rows: rows of an MMA fragment.
+static constexpr int64_t kMaxAdjacentHeads = 16;
 
 bool fovea::boundsAskForHead(attn::ForwardOp op) {
   Region &bounds = op.getKvBounds();
@@ -25,16 +27,25 @@ bool fovea::boundsAskForHead(attn::ForwardOp op) {
 }
 
 PackedHeads fovea::findPackedHeads(attn::ForwardOp op) {
-  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
-          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
           keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
-  if (ShapedType::isDynamic(queries) || queries < 1 ||
-      queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
-      ShapedType::isDynamic(keyHeads) || op.getDropoutAttr() ||
-      op.hasBlocks() || op.getSequence().getKeyPlaces().arePacked ||
-      boundsAskForHead(op))
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) ||
+      op.getDropoutAttr() || op.hasBlocks() || boundsAskForHead(op))
     return {};
-  return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
+  attn::SequencePlaces places = op.getSequence().getPlaces();
+  int64_t group = heads / keyHeads;
+  if (places.packsQueries()) {
+    // Each tile, and each part of it that is stored alone, has whole queries.
+    if (places.packsKeys() || group == 1 || group > kMaxAdjacentHeads ||
+        !llvm::isPowerOf2_64(group))
+      return {};
+    return {group, places.mostQueries, /*areAdjacent=*/true};
+  }
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim());
+  if (ShapedType::isDynamic(queries) || queries < 1 ||
+      queries > kMaxPackedQueries)
+    return {};
+  return {group, int64_t(llvm::PowerOf2Ceil(queries))};
 }
 
 bool fovea::picksBlocks(attn::ForwardOp op) {
@@ -145,14 +156,18 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
   ScheduleProblem problem{options.target, bits,
                           options.padHeadDim(op.getQueryType()),
                           options.padHeadDim(op.getValueType())};
-  attn::KeyLocations keys = op.getSequence().getKeyPlaces();
-  problem.endsEarly = !keys.fillTensors();
-  problem.packed = keys.arePacked;
+  attn::SequencePlaces keys = op.getSequence().getPlaces();
+  problem.endsEarly = !keys.hasAllKeys();
+  problem.packed = keys.packsQueries();
   problem.uneven = picksBlocks(op) || problem.endsEarly;
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
   problem.scoreBits = boxes.bits;
   problem.rows = heads.getRows();
+  if (keys.packsQueries() && !heads)
+    problem.rows = keys.mostQueries;
+  problem.fewRows =
+      keys.packsQueries() && !keys.packsKeys() && problem.rows == 0;
   problem.classifies = canClassify(op, heads);
   problem.sparse = op.isSparse();
   problem.blocksByCaptures =

@@ -119,9 +119,12 @@ Value JoinEmitter::declare(StringRef name, int64_t columns) {
 }
 
 Value JoinEmitter::countRows() {
-  Value rows = kernel.plan.packedHeads
-                   ? kb.constant(kernel.plan.packedHeads.getRows())
-                   : kernel.tile.queries;
+  const PackedHeads &packed = kernel.plan.packedHeads;
+  Value rows = kernel.tile.queries;
+  if (packed.hasAllQueries())
+    rows = kb.constant(packed.getRows());
+  else if (packed.areAdjacent)
+    rows = kb.make<arith::MulIOp>(rows, kb.constant(packed.heads));
   Value left = kb.make<arith::SubIOp>(rows, kernel.tile.work.row);
   return kb.make<arith::MinUIOp>(left, kb.constant(kernel.plan.rows));
 }
@@ -165,11 +168,12 @@ void JoinEmitter::fillEach(Region &region) {
   rows.firstRow = row;
   QueryTile &tile = rows.tile;
   tile.work.row = kb.make<arith::AddIOp>(tile.work.row, row);
-  // With PackGQA rows of the tensor are heads.
+  // With PackGQA several rows have one index along the rows of the tensor.
+  const PackedHeads &packed = plan.packedHeads;
   Value distance = row;
-  if (plan.packedHeads)
-    distance =
-        kb.make<arith::DivUIOp>(row, kb.constant(plan.packedHeads.queries));
+  if (packed)
+    distance = kb.make<arith::DivUIOp>(
+        row, kb.constant(packed.areAdjacent ? packed.heads : packed.queries));
   tile.rows.row = kb.make<arith::AddIOp>(tile.rows.row, distance);
   emitResults(rows, {block->getArgument(1), block->getArgument(2),
                      block->getArgument(3)});

@@ -21,7 +21,7 @@ static Value getPageTable(KernelBuilder &kb,
                           attn::AttentionOpInterface attention) {
   return kb.operandArgument(
       attention.getSequenceOperands().getBeginOperandIndex() +
-      attention.getSequence().getKeyPlaces().pageTable);
+      attention.getSequence().getPlaces().pageTable);
 }
 
 /// The page at `entry` of row `batch` of a page table. Hosts do not check the
@@ -69,13 +69,13 @@ KeyAddressing fovea::makePagedAddressing(KernelBuilder &kb,
   KeyAddressing addressing{batch, Value(), keys, {}};
   addressing.pages =
       KeyAddressing::Pages{getPageTable(kb, attention), pool,
-                           *attention.getSequence().getKeyPlaces().page};
+                           *attention.getSequence().getPlaces().page};
   return addressing;
 }
 
 Value fovea::emitKeyCapacity(KernelBuilder &kb,
                              attn::AttentionOpInterface attention, Value key) {
-  std::optional<int64_t> page = attention.getSequence().getKeyPlaces().page;
+  std::optional<int64_t> page = attention.getSequence().getPlaces().page;
   if (!page)
     return kb.size(key, 2);
   Value table = getPageTable(kb, attention);

@@ -292,8 +292,7 @@ Value KernelBuilder::emitShortestFirst(Value place, Value tiles,
 
 Value KernelBuilder::emitKeyLength(attn::AttentionOpInterface attention,
                                    Value batch, Value keys) {
-  std::optional<unsigned> operand =
-      attention.getSequence().getKeyPlaces().lengths;
+  std::optional<unsigned> operand = attention.getSequence().getPlaces().lengths;
   if (!operand)
     return {};
   Location loc = getLoc();

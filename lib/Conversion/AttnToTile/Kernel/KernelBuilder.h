@@ -25,11 +25,13 @@ namespace fovea {
 
 /// Packed sequences in descending order of their number of keys.
 struct SequenceOrder {
-  /// Argument indices: offsets of queries and keys, and the scratch memory of
-  /// the order.
-  unsigned queryOffsets, keyOffsets, order;
-  /// Rows of a slot.
-  int64_t tileM;
+  /// Argument indices: the offsets of queries, the offsets of keys or else the
+  /// numbers of keys, and the scratch memory of the order.
+  unsigned queryOffsets, keys;
+  bool keysAreOffsets;
+  unsigned order;
+  /// Rows per query and rows of a slot.
+  int64_t rowsPerQuery, tileM;
 };
 
 /// A kernel under construction: its function, whose memref arguments have the
@@ -153,34 +155,6 @@ struct KernelBuilder : KernelOptions {
 AffineScore scaleProducts(KernelBuilder &kb,
                           attn::AttentionOpInterface attention,
                           mlir::Value products);
-
-/// A query tile of a packed sequence, or a key tile with queries and keys
-/// exchanged; rows of a sequence count from 0.
-struct PackedTile {
-  /// The sequence's index is the batch entry that regions see.
-  KernelBuilder::Work work;
-  /// The rows in memory where queries and keys begin, and their numbers.
-  mlir::Value firstQuery, queries, firstKey, keys;
-  /// True if the item exists, i1: the grid has room for more, which have no
-  /// rows and the position of the last item.
-  mlir::Value exists;
-};
-
-/// Operand indices of the sequence offsets: of the sequence that is divided
-/// into tiles, and of the other sequence.
-struct PackedOffsets {
-  unsigned queries, keys;
-};
-
-/// Starts the loop over tiles of packed sequences. `headsPerSection`, unless
-/// null, returns the heads per L2 section for a sequence with so many keys;
-/// sections start with the last tiles, or with the first ones if
-/// `firstTilesFirst`.
-PackedTile beginPackedWork(
-    KernelBuilder &kb, mlir::Value query, mlir::Value key,
-    PackedOffsets offsets, plan::KernelAttr plan,
-    llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection,
-    bool firstTilesFirst = false);
 
 /// Decodes an item of an order with L2 sections: returns its tile and its head
 /// over all batch entries. In a section the last tiles of all heads are first.

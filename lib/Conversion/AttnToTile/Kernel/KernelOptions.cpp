@@ -34,7 +34,7 @@ LogicalResult fovea::checkTensors(const KernelOptions &options,
            << "' multiplies f16 and bf16 matrices, found f32 query, key and "
               "value: round them to bf16 or f16 (scores and accumulators stay "
               "f32, and o can be)";
-  if (op.getSequence().getKeyPlaces().page &&
+  if (op.getSequence().getPlaces().page &&
       op.getKeyType().isDynamicDim(op.getSequenceDim()))
     return op->emitError("pages must have their number of rows in the type of "
                          "key and value, found ")

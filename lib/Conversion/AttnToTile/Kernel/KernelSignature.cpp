@@ -113,6 +113,8 @@ ArrayAttr KernelSignature::describeConstraints() {
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
     constraints.push_back(launch::MultipleAttr::get(context, size, of));
+  for (const auto &[size, than] : op.getDimSuccessors())
+    constraints.push_back(launch::OneMoreAttr::get(context, size, than));
   for (const auto &[size, limit] : op.getDimLimits())
     constraints.push_back(launch::AtMostAttr::get(context, size, limit));
   for (const attn::DimCover &cover : op.getDimCovers())
@@ -170,7 +172,8 @@ AffineExpr KernelSignature::getWorkItems(int64_t tileM, PackedHeads packedHeads,
   // Packed sequences: lengths are known only on the device. This is an upper
   // bound of the kernel's count.
   if (!dims.sequences.empty()) {
-    AffineExpr heads = sizeOf(dims.heads), rows = sizeOf(dims.rows);
+    AffineExpr heads = sizeOf(packedHeads ? dims.sharedHeads : dims.heads),
+               rows = sizeOf(dims.rows) * packedHeads.getRowsPerQuery();
     return (rows.floorDiv(tileM) + sizeOf(dims.sequences)) * heads;
   }
   // PackGQA: one item per tile of packed rows, key head and batch entry.

@@ -18,16 +18,27 @@
 
 namespace fovea {
 
-/// Query heads that share keys as rows of one tile: row `r` is query `r mod
-/// queries` of the group's head `r div queries`.
+/// Query heads that share keys as rows of one tile.
 struct PackedHeads {
   /// Heads of a group; 0 without PackGQA.
   int64_t heads = 0;
-  /// Rows of a head: its queries, padded to a power of two.
+  /// If tiles have all queries: rows of a head, its queries padded to a power
+  /// of two. Row `r` is query `r mod queries` of the group's head `r div
+  /// queries`.
   int64_t queries = 1;
+  /// The heads of a query are adjacent rows: row `r` is head `r mod heads` of
+  /// query `r div heads`. `queries` are the most of a sequence, a hint, or 0.
+  bool areAdjacent = false;
 
   explicit operator bool() const { return heads != 0; }
+  /// True if rows are heads of all queries.
+  bool hasAllQueries() const { return heads != 0 && !areAdjacent; }
+  /// True if each row is another head of one query.
+  bool hasOneQuery() const { return hasAllQueries() && queries == 1; }
+  /// Most rows that share keys; 0 if unknown.
   int64_t getRows() const { return heads * queries; }
+  /// Rows of each query, if its heads are adjacent.
+  int64_t getRowsPerQuery() const { return areAdjacent ? heads : 1; }
 };
 
 } // namespace fovea

@@ -19,6 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Kernel/PackedSequences.h"
+
 #include "Kernel/SequenceOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,74 +30,29 @@
 using namespace mlir;
 using namespace fovea;
 
-namespace {
-class PackedWorkEmitter {
-public:
-  PackedWorkEmitter(KernelBuilder &kb, PackedOffsets offsets,
-                    plan::KernelAttr plan)
-      : kb(kb), b(kb.builder), loc(kb.getLoc()),
-        queryOffsets(kb.operandArgument(offsets.queries)),
-        keyOffsets(kb.operandArgument(offsets.keys)),
-        tileM(plan.getClusterRows()) {
-    if (plan->longestFirst)
-      order = declareSequenceOrder(kb, offsets.queries, tileM);
-  }
+PackedWorkEmitter::PackedWorkEmitter(KernelBuilder &kb, const PackedWork &work,
+                                     plan::KernelAttr plan)
+    : kb(kb), b(kb.builder), loc(kb.getLoc()), work(work), schedule(plan->work),
+      offsets(kb.operandArgument(work.offsets)), tileM(plan.getClusterRows()) {
+  if (plan->longestFirst)
+    order = declareSequenceOrder(kb, work, tileM);
+  queryRows = kb.size(work.queries, 2);
+}
 
-  PackedTile emit(Value query, Value key, tile::WorkSchedule schedule,
-                  llvm::function_ref<Value(Value keys)> headsPerSection,
-                  bool firstTilesFirst);
+Value PackedWorkEmitter::compare(arith::CmpIPredicate predicate, Value x,
+                                 Value y) {
+  return arith::CmpIOp::create(b, loc, predicate, x, y);
+}
 
-private:
-  template <typename Op>
-  Value compute(Value x, Value y) {
-    return Op::create(b, loc, x, y);
-  }
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, predicate, x, y);
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, loc, condition, x, y);
-  }
-  Value emitOffset(Value offsets, Value n, Value rows);
-  Value loadOrder(int64_t row, Value place);
-  Value emitFirstSlot(Value place);
-  Value emitSlotBound();
-  void emitSearchRange();
-  Value emitSearch(Value slot);
-  /// Rows of sequence `n`: the first one, and their number.
-  std::pair<Value, Value> emitRows(Value offsets, Value n, Value rows);
-  /// Clamps a slot that comes from scratch memory to the available slots.
-  Value clampSlot(Value slot);
-  /// Starts the loop over items; returns their number.
-  Value beginLoop(tile::WorkSchedule schedule);
-  /// The sequence at `place`: its index and its rows.
-  PackedTile emitSequence(Value place);
-  /// The sequence's tile and the head of an item.
-  std::pair<Value, Value>
-  emitTileAndHead(Value item, Value place, Value keys,
-                  llvm::function_ref<Value(Value keys)> headsPerSection,
-                  bool firstTilesFirst);
-
-  KernelBuilder &kb;
-  OpBuilder &b;
-  Location loc;
-  Value queryOffsets, keyOffsets;
-  int64_t tileM;
-  /// The order computed by a prologue kernel; null for the caller's order.
-  Value order;
-  Value heads, queryRows, keyRows;
-  /// Slots of the host's grid.
-  Value slotBound;
-  /// Number of sequences; steps of a search, and the widest of them.
-  Value sequences, steps, widest;
-};
-} // namespace
+Value PackedWorkEmitter::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, loc, condition, x, y);
+}
 
 /// An offset, clamped to `rows`.
-Value PackedWorkEmitter::emitOffset(Value offsets, Value n, Value rows) {
-  Value raw = memref::LoadOp::create(b, loc, offsets, n);
-  Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), raw);
-  return compute<arith::MinSIOp>(compute<arith::MaxSIOp>(wide, kb.constant(0)),
+static Value emitOffset(KernelBuilder &kb, Value offsets, Value n, Value rows) {
+  Value raw = kb.make<memref::LoadOp>(offsets, n);
+  Value wide = kb.make<arith::IndexCastOp>(kb.builder.getIndexType(), raw);
+  return kb.make<arith::MinSIOp>(kb.make<arith::MaxSIOp>(wide, kb.constant(0)),
                                  rows);
 }
 
@@ -109,26 +66,28 @@ Value PackedWorkEmitter::loadOrder(int64_t row, Value place) {
 Value PackedWorkEmitter::emitFirstSlot(Value place) {
   if (order)
     return loadOrder(kFirstSlots, place);
-  Value offset = emitOffset(queryOffsets, place, queryRows);
+  Value offset = emitOffset(kb, offsets, place, queryRows);
+  if (work.rowsPerQuery != 1)
+    offset = compute<arith::MulIOp>(offset, kb.constant(work.rowsPerQuery));
   return compute<arith::AddIOp>(
       compute<arith::DivUIOp>(offset, kb.constant(tileM)), place);
 }
 
 /// Slots of the host's grid: an upper bound of those needed.
 Value PackedWorkEmitter::emitSlotBound() {
+  Value rows = queryRows;
+  if (work.rowsPerQuery != 1)
+    rows = compute<arith::MulIOp>(rows, kb.constant(work.rowsPerQuery));
   return compute<arith::AddIOp>(
-      compute<arith::DivUIOp>(queryRows, kb.constant(tileM)),
-      kb.size(queryOffsets, 0));
+      compute<arith::DivUIOp>(rows, kb.constant(tileM)), kb.size(offsets, 0));
 }
 
 /// The steps of a bisection are the powers of two from the largest one that is
-/// at most the number of sequences down to 1. Its exponent is that of a float.
-void PackedWorkEmitter::emitSearchRange() {
+/// at most the number of candidates down to 1. Its exponent is that of a float.
+void PackedWorkEmitter::emitSearchRange(Value candidates) {
   Value one = kb.constant(1);
-  Value entries = compute<arith::MaxSIOp>(kb.size(queryOffsets, 0), one);
-  sequences = compute<arith::SubIOp>(entries, one);
   Type i32 = b.getI32Type();
-  Value number = arith::IndexCastOp::create(b, loc, i32, entries);
+  Value number = arith::IndexCastOp::create(b, loc, i32, candidates);
   Value rounded = arith::UIToFPOp::create(b, loc, b.getF32Type(), number);
   Value bits = arith::BitcastOp::create(b, loc, i32, rounded);
   auto constant = [&](int64_t value) -> Value {
@@ -143,11 +102,17 @@ void PackedWorkEmitter::emitSearchRange() {
       arith::IndexCastOp::create(b, loc, b.getIndexType(), exponent), one);
 }
 
-/// The last position whose first slot is at most `slot`.
-Value PackedWorkEmitter::emitSearch(Value slot) {
+void PackedWorkEmitter::countSequences() {
+  Value one = kb.constant(1);
+  Value entries = compute<arith::MaxSIOp>(kb.size(offsets, 0), one);
+  sequences = compute<arith::SubIOp>(entries, one);
+}
+
+/// The last position, from `start` on, whose first slot is at most `slot`.
+Value PackedWorkEmitter::emitSearch(Value slot, Value start) {
   Value zero = kb.constant(0), one = kb.constant(1);
   auto loop =
-      scf::ForOp::create(b, loc, zero, steps, one, ValueRange{zero, widest});
+      scf::ForOp::create(b, loc, zero, steps, one, ValueRange{start, widest});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value found = loop.getRegionIterArg(0), width = loop.getRegionIterArg(1);
@@ -162,48 +127,50 @@ Value PackedWorkEmitter::emitSearch(Value slot) {
   return loop.getResult(0);
 }
 
-std::pair<Value, Value> PackedWorkEmitter::emitRows(Value offsets, Value n,
-                                                    Value rows) {
-  Value begin = emitOffset(offsets, n, rows);
-  Value next = compute<arith::MinUIOp>(
-      compute<arith::AddIOp>(n, kb.constant(1)), sequences);
-  Value end = compute<arith::MaxSIOp>(emitOffset(offsets, next, rows), begin);
-  return {begin, compute<arith::SubIOp>(end, begin)};
+SequenceRows fovea::emitPackedRows(KernelBuilder &kb, Value offsets, Value n,
+                                   Value rows) {
+  Value one = kb.constant(1);
+  Value entries = kb.make<arith::MaxSIOp>(kb.size(offsets, 0), one);
+  Value last = kb.make<arith::SubIOp>(entries, one);
+  Value begin = emitOffset(kb, offsets, n, rows);
+  Value next = kb.make<arith::MinUIOp>(kb.make<arith::AddIOp>(n, one), last);
+  Value end =
+      kb.make<arith::MaxSIOp>(emitOffset(kb, offsets, next, rows), begin);
+  return {begin, kb.make<arith::SubIOp>(end, begin)};
 }
 
 Value PackedWorkEmitter::clampSlot(Value slot) {
   return order ? compute<arith::MinUIOp>(slot, slotBound) : slot;
 }
 
-Value PackedWorkEmitter::beginLoop(tile::WorkSchedule schedule) {
-  emitSearchRange();
+Value PackedWorkEmitter::beginLoop() {
+  countSequences();
+  emitSearchRange(compute<arith::AddIOp>(sequences, kb.constant(1)));
   // Prefix sums of unchecked data may have any value.
   slotBound = emitSlotBound();
   Value count =
-      compute<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), heads);
+      compute<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), work.heads);
   // The host's grid, with one item per CTA.
   Value bound = count;
   if (schedule == tile::WorkSchedule::Single)
-    bound = compute<arith::MulIOp>(slotBound, heads);
+    bound = compute<arith::MulIOp>(slotBound, work.heads);
   kb.workLoop = tile::ForeachWorkOp::create(b, loc, bound, schedule);
   b.setInsertionPointToStart(kb.workLoop.getBody());
   return count;
 }
 
-PackedTile PackedWorkEmitter::emitSequence(Value place) {
+PackedTile PackedWorkEmitter::emitSequence(Value place, LocateKeys locateKeys) {
   PackedTile tile;
   tile.work.batch = order ? loadOrder(kSequences, place) : place;
-  std::tie(tile.firstQuery, tile.queries) =
-      emitRows(queryOffsets, tile.work.batch, queryRows);
-  std::tie(tile.firstKey, tile.keys) =
-      emitRows(keyOffsets, tile.work.batch, keyRows);
+  tile.queries = emitPackedRows(kb, offsets, tile.work.batch, queryRows);
+  tile.keys = locateKeys(tile.work.batch);
   return tile;
 }
 
-std::pair<Value, Value> PackedWorkEmitter::emitTileAndHead(
-    Value item, Value place, Value keys,
-    llvm::function_ref<Value(Value keys)> headsPerSection,
-    bool firstTilesFirst) {
+std::pair<Value, Value>
+PackedWorkEmitter::emitTileAndHead(Value item, Value place, Value keys,
+                                   HeadsPerSection headsPerSection,
+                                   bool firstTilesFirst) {
   Value one = kb.constant(1);
   // The sequence's slots, and the item's index among its items.
   Value first = emitFirstSlot(place);
@@ -212,49 +179,73 @@ std::pair<Value, Value> PackedWorkEmitter::emitTileAndHead(
   Value slots =
       compute<arith::MaxSIOp>(compute<arith::SubIOp>(end, first), one);
   Value inside =
-      compute<arith::SubIOp>(item, compute<arith::MulIOp>(first, heads));
+      compute<arith::SubIOp>(item, compute<arith::MulIOp>(first, work.heads));
   Value last =
-      compute<arith::SubIOp>(compute<arith::MulIOp>(slots, heads), one);
+      compute<arith::SubIOp>(compute<arith::MulIOp>(slots, work.heads), one);
   inside = compute<arith::MinSIOp>(inside, last);
   Value perSection = headsPerSection ? headsPerSection(keys) : one;
   Value lastSlot = compute<arith::SubIOp>(slots, one);
-  auto [tile, head] = decodeSections(b, loc, inside, slots, heads, perSection,
-                                     lastSlot, /*inTurn=*/false);
+  auto [tile, head] = decodeSections(b, loc, inside, slots, work.heads,
+                                     perSection, lastSlot, /*inTurn=*/false);
   if (firstTilesFirst)
     tile = compute<arith::SubIOp>(lastSlot, tile);
   return {tile, head};
 }
 
-PackedTile
-PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
-                        llvm::function_ref<Value(Value keys)> headsPerSection,
-                        bool firstTilesFirst) {
-  heads = kb.size(query, 1);
-  queryRows = kb.size(query, 2);
-  keyRows = kb.size(key, 2);
-  Value count = beginLoop(schedule), item = kb.workLoop.getItem();
-  Value place = emitSearch(compute<arith::DivUIOp>(item, heads));
-  PackedTile tile = emitSequence(place);
-  auto [index, head] =
-      emitTileAndHead(item, place, tile.keys, headsPerSection, firstTilesFirst);
+void PackedWorkEmitter::clip(PackedTile &tile) {
+  Value zero = kb.constant(0), &queries = tile.queries.count;
+  if (tile.exists)
+    queries = select(tile.exists, queries, zero);
+  Value rows = queries;
+  if (work.rowsPerQuery != 1)
+    rows = compute<arith::MulIOp>(rows, kb.constant(work.rowsPerQuery));
+  Value hasRows = compare(arith::CmpIPredicate::slt, tile.work.row, rows);
+  tile.keys.count = select(hasRows, tile.keys.count, zero);
+}
+
+PackedTile PackedWorkEmitter::begin(LocateKeys locateKeys,
+                                    HeadsPerSection headsPerSection,
+                                    bool firstTilesFirst) {
+  Value count = beginLoop(), item = kb.workLoop.getItem();
+  Value place =
+      emitSearch(compute<arith::DivUIOp>(item, work.heads), kb.constant(0));
+  PackedTile tile = emitSequence(place, locateKeys);
+  auto [index, head] = emitTileAndHead(item, place, tile.keys.count,
+                                       headsPerSection, firstTilesFirst);
   tile.work.head = head;
   tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
   // The grid may have more items than there are, and a sequence one slot more
   // than it has tiles: those items have no queries and process no keys.
-  Value zero = kb.constant(0);
   tile.exists = compare(arith::CmpIPredicate::ult, item, count);
-  tile.queries = select(tile.exists, tile.queries, zero);
-  Value hasRows =
-      compare(arith::CmpIPredicate::slt, tile.work.row, tile.queries);
-  tile.keys = select(hasRows, tile.keys, zero);
+  clip(tile);
   return tile;
 }
 
-PackedTile
-fovea::beginPackedWork(KernelBuilder &kb, Value query, Value key,
-                       PackedOffsets offsets, plan::KernelAttr plan,
-                       llvm::function_ref<Value(Value keys)> headsPerSection,
-                       bool firstTilesFirst) {
-  return PackedWorkEmitter(kb, offsets, plan)
-      .emit(query, key, plan->work, headsPerSection, firstTilesFirst);
+//===----------------------------------------------------------------------===//
+// Shares
+//===----------------------------------------------------------------------===//
+
+// Each CTA looks at the extents of all slots, so the search must be short. The
+// first slot of sequence n is from n to n + the tiles of all queries. For slot
+// t this leaves the sequences from t - those tiles to t: few, if each sequence
+// has few queries.
+
+Value PackedWorkEmitter::countShared() {
+  countSequences();
+  tiles = compute<arith::SubIOp>(emitSlotBound(), kb.size(offsets, 0));
+  emitSearchRange(compute<arith::AddIOp>(tiles, kb.constant(1)));
+  return compute<arith::MulIOp>(emitFirstSlot(sequences), work.heads);
+}
+
+PackedTile PackedWorkEmitter::describe(Value item, LocateKeys locateKeys) {
+  Value slot = compute<arith::DivUIOp>(item, work.heads);
+  Value start =
+      compute<arith::SubIOp>(compute<arith::MaxUIOp>(slot, tiles), tiles);
+  Value place = emitSearch(slot, start);
+  PackedTile tile = emitSequence(place, locateKeys);
+  tile.work.head = compute<arith::RemUIOp>(item, work.heads);
+  Value index = compute<arith::SubIOp>(slot, emitFirstSlot(place));
+  tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
+  clip(tile);
+  return tile;
 }

@@ -34,14 +34,15 @@ using namespace fovea;
 // time.
 static constexpr int64_t kPlaced = 8, kCompared = 64;
 
-Value fovea::declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
+Value fovea::declareSequenceOrder(KernelBuilder &kb, const PackedWork &work,
                                   int64_t tileM) {
   Builder &b = kb.builder;
-  SizeExpressions sizes(kb, firstOffsets);
+  SizeExpressions sizes(kb, work.offsets);
   AffineExpr extents[] = {b.getAffineConstantExpr(2), sizes.getSize(0)};
   unsigned order =
       declareScratch(kb, "order", sizes.getNames(), extents, b.getI32Type());
-  kb.sequenceOrder = {firstOffsets, firstOffsets + 1, order, tileM};
+  kb.sequenceOrder = {work.offsets, *work.keys,        work.keysAreOffsets,
+                      order,        work.rowsPerQuery, tileM};
   return kb.kernel.getArgument(order);
 }
 
@@ -49,10 +50,10 @@ namespace {
 /// Computes the positions of a warp's sequences.
 class OrderEmitter {
 public:
-  OrderEmitter(OpBuilder &b, Location loc, Value queryOffsets, Value keyOffsets,
-               Value order, int64_t tileM)
-      : b(b), loc(loc), queryOffsets(queryOffsets), keyOffsets(keyOffsets),
-        order(order), tileM(tileM) {}
+  OrderEmitter(OpBuilder &b, Location loc, Value queryOffsets, Value keyCounts,
+               Value memory, const SequenceOrder &order)
+      : b(b), loc(loc), queryOffsets(queryOffsets), keyCounts(keyCounts),
+        memory(memory), order(order) {}
 
   void emit(Value first);
 
@@ -84,15 +85,20 @@ private:
         widen(type, make<arith::IndexCastOp>(b.getI32Type(), first)));
   }
   /// Lengths of the sequences from `first` on.
-  Value emitLengths(RankedTensorType type, int64_t dim, Value offsets,
-                    Value first);
+  Value emitLengths(RankedTensorType type, int64_t dim, Value lengths,
+                    bool areOffsets, Value first);
+  Value emitKeys(RankedTensorType type, int64_t dim, Value first) {
+    return emitLengths(type, dim, keyCounts, order.keysAreOffsets, first);
+  }
   /// Adds the contributions of the sequences from `number` on to `sums`.
   SmallVector<Value> emitStep(Value number, ValueRange sums);
 
   OpBuilder &b;
   Location loc;
-  Value queryOffsets, keyOffsets, order;
-  int64_t tileM;
+  /// Offsets, and offsets or numbers.
+  Value queryOffsets, keyCounts;
+  Value memory;
+  const SequenceOrder &order;
   RankedTensorType rowType = tileType(kCompared, 1),
                    columnType = tileType(1, kPlaced),
                    pairType = tileType(kCompared, kPlaced);
@@ -102,14 +108,18 @@ private:
 } // namespace
 
 Value OrderEmitter::emitLengths(RankedTensorType type, int64_t dim,
-                                Value offsets, Value first) {
+                                Value lengths, bool areOffsets, Value first) {
   int64_t dims[] = {-1, -1};
   dims[dim] = 0;
   auto load = [&](Value from) {
-    return make<tile::LoadOp>(type, offsets, from, /*limit=*/Value(), dims);
+    return make<tile::LoadOp>(type, lengths, from, /*limit=*/Value(), dims);
   };
-  Value begin = load(first), end = load(make<arith::AddIOp>(first, index(1)));
-  return make<arith::MaxSIOp>(make<arith::SubIOp>(end, begin), splat(type, 0));
+  Value length = load(first);
+  if (areOffsets) {
+    Value end = load(make<arith::AddIOp>(first, index(1)));
+    length = make<arith::SubIOp>(end, length);
+  }
+  return make<arith::MaxSIOp>(length, splat(type, 0));
 }
 
 SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
@@ -118,12 +128,15 @@ SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
       arith::CmpIPredicate::slt, others,
       widen(rowType, make<arith::IndexCastOp>(b.getI32Type(), sequences)));
   // Rows past the last sequence come before none.
-  Value otherKeys = make<arith::SelectOp>(
-      exists, emitLengths(rowType, 0, keyOffsets, number), splat(rowType, -1));
-  Value queries = emitLengths(rowType, 0, queryOffsets, number);
+  Value otherKeys = make<arith::SelectOp>(exists, emitKeys(rowType, 0, number),
+                                          splat(rowType, -1));
+  Value rows =
+      emitLengths(rowType, 0, queryOffsets, /*areOffsets=*/true, number);
+  if (order.rowsPerQuery != 1)
+    rows = make<arith::MulIOp>(rows, splat(rowType, order.rowsPerQuery));
   Value slots = make<arith::DivUIOp>(
-      make<arith::AddIOp>(queries, splat(rowType, tileM - 1)),
-      splat(rowType, tileM));
+      make<arith::AddIOp>(rows, splat(rowType, order.tileM - 1)),
+      splat(rowType, order.tileM));
 
   Value theirs = widen(pairType, otherKeys), mine = widen(pairType, keys);
   Value isLonger = compare(arith::CmpIPredicate::sgt, theirs, mine);
@@ -141,10 +154,10 @@ SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
 }
 
 void OrderEmitter::emit(Value first) {
-  Value entries = make<memref::DimOp>(keyOffsets, 0);
+  Value entries = make<memref::DimOp>(queryOffsets, 0);
   sequences = make<arith::SubIOp>(entries, index(1));
   placed = emitNumbers(columnType, 1, first);
-  keys = emitLengths(columnType, 1, keyOffsets, first);
+  keys = emitKeys(columnType, 1, first);
   Value zeros = splat(pairType, 0);
   auto loop = scf::ForOp::create(b, loc, index(0), sequences, index(kCompared),
                                  ValueRange{zeros, zeros});
@@ -165,7 +178,7 @@ void OrderEmitter::emit(Value first) {
       widen(columnType, make<arith::IndexCastOp>(b.getI32Type(), entries)));
   for (auto [row, value] :
        {std::pair(kFirstSlots, firstSlots), {kSequences, placed}})
-    tile::ScatterOp::create(b, loc, value, order,
+    tile::ScatterOp::create(b, loc, value, memory,
                             ValueRange{index(row), places}, exists);
 }
 
@@ -178,7 +191,7 @@ void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {
   auto memory = cast<launch::ScratchMemRefParameterAttr>(
       main.getParameters()[order.order]);
   AffineExpr entries = memory.getExtents().getValue().getResults().back();
-  unsigned arguments[] = {order.queryOffsets, order.keyOffsets, order.order};
+  unsigned arguments[] = {order.queryOffsets, order.keys, order.order};
   OpBuilder b(main.getContext());
   gpu::GPUFuncOp kernel = beginHelperKernel(
       b, kb, main,
@@ -190,7 +203,7 @@ void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {
   Value first = arith::MulIOp::create(
       b, loc, cta, arith::ConstantIndexOp::create(b, loc, kPlaced));
   OrderEmitter(b, loc, kernel.getArgument(0), kernel.getArgument(1),
-               kernel.getArgument(2), order.tileM)
+               kernel.getArgument(2), order)
       .emit(first);
   gpu::ReturnOp::create(b, loc);
 }

@@ -14,7 +14,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_SEQUENCEORDER_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_SEQUENCEORDER_H
 
-#include "Kernel/KernelBuilder.h"
+#include "Kernel/PackedSequences.h"
 
 namespace fovea {
 
@@ -25,9 +25,9 @@ constexpr int64_t kFirstSlots = 0;
 /// - the index of the sequence at that position.
 constexpr int64_t kSequences = 1;
 
-/// Declares the order of packed sequences whose offsets are the operands from
-/// `firstOffsets` on, for tiles of `tileM` queries. Returns its scratch memory.
-mlir::Value declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
+/// Declares the order of the sequences of `work`, for tiles of `tileM` rows.
+/// Returns its scratch memory.
+mlir::Value declareSequenceOrder(KernelBuilder &kb, const PackedWork &work,
                                  int64_t tileM);
 
 /// Creates the prologue kernel that computes the declared order, with its ABI,

@@ -19,16 +19,23 @@ using namespace fovea;
 static constexpr int64_t kMostMultiprocessors = 512;
 
 /// Tiles of a head.
-static Value countTiles(KernelBuilder &kb, const SharedTiles &tiles) {
+static Value countTilesOfHead(KernelBuilder &kb, const SharedTiles &tiles) {
   return kb.make<arith::CeilDivUIOp>(tiles.rows, kb.constant(tiles.tileM));
 }
 
-static KernelBuilder::Work decodeTile(KernelBuilder &kb,
-                                      const SharedTiles &tiles, Value count,
-                                      Value item) {
+Value fovea::countSharedTiles(KernelBuilder &kb, const SharedTiles &tiles) {
+  Value count = countTilesOfHead(kb, tiles);
+  return kb.make<arith::MulIOp>(
+      kb.make<arith::MulIOp>(tiles.batch, tiles.heads), count);
+}
+
+KernelBuilder::Work fovea::decodeSharedTile(KernelBuilder &kb,
+                                            const SharedTiles &tiles,
+                                            Value item) {
   KernelBuilder::Work work;
   work.head = kb.make<arith::RemUIOp>(item, tiles.heads);
   Value tileOfAll = kb.make<arith::DivUIOp>(item, tiles.heads);
+  Value count = countTilesOfHead(kb, tiles);
   Value tile = kb.make<arith::RemUIOp>(tileOfAll, count);
   work.batch = kb.make<arith::DivUIOp>(tileOfAll, count);
   work.row = kb.make<arith::MulIOp>(tile, kb.constant(tiles.tileM));
@@ -38,13 +45,8 @@ static KernelBuilder::Work decodeTile(KernelBuilder &kb,
   return work;
 }
 
-KernelBuilder::Work fovea::beginShares(KernelBuilder &kb,
-                                       const SharedTiles &tiles) {
-  Value count = countTiles(kb, tiles);
-  Value items = kb.make<arith::MulIOp>(
-      kb.make<arith::MulIOp>(tiles.batch, tiles.heads), count);
+void fovea::beginShares(KernelBuilder &kb, Value items, Value per) {
   named("items", items);
-  Value per = tiles.headsDiffer ? kb.constant(1) : tiles.heads;
   kb.workLoop =
       tile::ForeachWorkOp::create(kb.builder, kb.getLoc(), items, per);
   tile::ForeachWorkOp loop = kb.workLoop;
@@ -57,17 +59,13 @@ KernelBuilder::Work fovea::beginShares(KernelBuilder &kb,
   named("parts", loop.getParts());
   named("cta", loop.getCta());
   kb.builder.setInsertionPointToStart(loop.getBody());
-  return decodeTile(kb, tiles, count, loop.getItem());
 }
 
-KernelBuilder::Work fovea::beginExtent(KernelBuilder &kb,
-                                       const SharedTiles &tiles) {
+Value fovea::beginExtent(KernelBuilder &kb) {
   Block &block = kb.workLoop.getExtent().front();
   kb.builder.setInsertionPointToEnd(&block);
   named("group", block.getArgument(0));
-  Value item =
-      kb.make<arith::MulIOp>(block.getArgument(0), kb.workLoop.getPer());
-  return decodeTile(kb, tiles, countTiles(kb, tiles), item);
+  return kb.make<arith::MulIOp>(block.getArgument(0), kb.workLoop.getPer());
 }
 
 Value fovea::declareCounters(KernelBuilder &kb, int64_t minBlocks) {

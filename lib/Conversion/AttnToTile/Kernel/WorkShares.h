@@ -23,16 +23,18 @@ namespace fovea {
 struct SharedTiles {
   mlir::Value batch, heads, rows;
   int64_t tileM;
-  /// True if heads have different numbers of blocks.
-  bool headsDiffer;
 };
+mlir::Value countSharedTiles(KernelBuilder &kb, const SharedTiles &tiles);
+KernelBuilder::Work
+decodeSharedTile(KernelBuilder &kb, const SharedTiles &tiles, mlir::Value item);
 
-/// Starts the loop, with an empty region for the extents of items; moves the
+/// Starts the loop over `items`, of which `per` consecutive ones have the same
+/// number of blocks, with an empty region for the extents of items; moves the
 /// builder into it.
-KernelBuilder::Work beginShares(KernelBuilder &kb, const SharedTiles &tiles);
-/// Starts the region for the extents of items and moves the builder into it.
-/// Returns the first tile of the region's group of items.
-KernelBuilder::Work beginExtent(KernelBuilder &kb, const SharedTiles &tiles);
+void beginShares(KernelBuilder &kb, mlir::Value items, mlir::Value per);
+/// Moves the builder into the region for the extents of items. Returns the
+/// first item of the region's group of items.
+mlir::Value beginExtent(KernelBuilder &kb);
 
 /// Adds the counters of `tile.arrive` as the kernel's last argument: one per
 /// CTA of any GPU, with `minBlocks` CTAs per SM.

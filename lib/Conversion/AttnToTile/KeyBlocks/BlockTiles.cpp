@@ -45,7 +45,7 @@ Value BlockTiles::makeCoordinates(Location loc, Value first, int64_t alignment,
 Value BlockTiles::getQueryTile(Location loc) const {
   int64_t count = context.countQueries(), dim = context.getQueryDim();
   return makeCoordinates(loc, context.row,
-                         context.queriesOfHead == 0 ? getPowerOf2(count) : 1,
+                         context.packedHeads ? 1 : getPowerOf2(count),
                          getLineType(count, dim), dim);
 }
 
@@ -57,12 +57,13 @@ Value BlockTiles::getKeyTile(Location loc) const {
 
 SmallVector<Value> BlockTiles::getPlaces(Location loc,
                                          OpBuilder &scalars) const {
-  if (context.queriesOfHead > 1) {
+  bool hasOneQuery = context.packedHeads.hasOneQuery();
+  if (context.packedHeads && !hasOneQuery) {
     auto [heads, queries] = getFoldedRows(loc);
     return {context.batch, heads, queries, getKeyTile(loc)};
   }
   Value rows = getQueryTile(loc), keys = getKeyTile(loc);
-  if (context.queriesOfHead == 0)
+  if (!hasOneQuery)
     return {context.batch, context.head, rows, keys};
   // A scalar outside of the loop, since code before the loop over blocks may
   // use it.
@@ -73,21 +74,29 @@ SmallVector<Value> BlockTiles::getPlaces(Location loc,
 std::pair<Value, Value> BlockTiles::getFoldedRows(Location loc) const {
   RankedTensorType type = getType({context.rows, 1}, builder.getI32Type());
   Value row = tile::IotaOp::create(builder, loc, type, 0);
-  Value queries = arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(type, int32_t(context.queriesOfHead)));
-  Value first = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
-                                           context.row);
-  Value head = arith::AddIOp::create(
-      builder, loc, arith::DivUIOp::create(builder, loc, row, queries),
-      tile::BroadcastOp::create(builder, loc, type, first));
-  return {head, arith::RemUIOp::create(builder, loc, row, queries)};
+  const PackedHeads &packed = context.packedHeads;
+  int64_t inner = packed.areAdjacent ? packed.heads : packed.queries;
+  Value divisor = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, int32_t(inner)));
+  auto addTo = [&](Value scalar, Value offsets) -> Value {
+    Value first =
+        arith::IndexCastOp::create(builder, loc, builder.getI32Type(), scalar);
+    return arith::AddIOp::create(
+        builder, loc, offsets,
+        tile::BroadcastOp::create(builder, loc, type, first));
+  };
+  Value outer =
+      addTo(context.row, arith::DivUIOp::create(builder, loc, row, divisor));
+  Value rest = arith::RemUIOp::create(builder, loc, row, divisor);
+  if (packed.areAdjacent)
+    return {addTo(context.head, rest), outer};
+  return {outer, rest};
 }
 
 Value BlockTiles::loadOfHeads(Location loc, Value vector) const {
   RankedTensorType type = getType(
       {context.rows, 1}, cast<MemRefType>(vector.getType()).getElementType());
-  if (context.queriesOfHead == 1)
+  if (context.packedHeads.hasOneQuery())
     return tile::LoadOp::create(builder, loc, type, vector, context.row,
                                 /*limit=*/Value(), ArrayRef<int64_t>{0, -1});
   return tile::GatherOp::create(builder, loc, type, vector,

@@ -72,7 +72,7 @@ Value KeyBlocksEmitter::roundUp(Value value) {
 Value KeyBlocksEmitter::emitLastQuery(Value end) {
   Value last = kb.make<arith::SubIOp>(end, kb.constant(1));
   // Some slots of packed sequences have no queries.
-  if (!op.getSequence().getKeyPlaces().arePacked)
+  if (!op.getSequence().getPlaces().packsQueries())
     return last;
   return kb.make<arith::MaxSIOp>(last, kb.constant(0));
 }
@@ -136,9 +136,10 @@ FailureOr<KeyBlocks> KeyBlocksEmitter::emitRange() {
                    tile.keys};
   KeyBlocks range;
   if (!op.getKvBounds().empty()) {
-    // With PackGQA each tile has all queries.
-    Value start = kernel.plan.packedHeads ? zero : tile.work.row;
-    Value end = kb.make<arith::AddIOp>(start, kb.constant(kernel.plan.rows));
+    Value start = kernel.getFirstQuery();
+    int64_t queries = llvm::divideCeil(
+        kernel.plan.rows, kernel.plan.packedHeads.getRowsPerQuery());
+    Value end = kb.make<arith::AddIOp>(start, kb.constant(queries));
     FailureOr<KeyBounds> all = emitBounds(start, end);
     if (failed(all))
       return failure();

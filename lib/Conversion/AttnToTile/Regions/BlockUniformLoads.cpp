@@ -137,7 +137,7 @@ Value BlockUniformLoads::isInside(tensor::ExtractOp extract, int64_t dim,
 
 Value BlockUniformLoads::emitCondition() {
   // With PackGQA the indices differ by head.
-  if (extracts.empty() || context.queriesOfHead != 0)
+  if (extracts.empty() || context.packedHeads)
     return {};
   Value condition;
   auto require = [&](Value holds) {

@@ -14,6 +14,8 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONS_REGIONCONTEXT_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONS_REGIONCONTEXT_H
 
+#include "Kernel/PackedHeads.h"
+
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
 namespace fovea {
@@ -45,10 +47,11 @@ struct RegionContext {
   /// Batch entry and query head of the CTA, as index.
   mlir::Value batch, head;
   /// First row and first key of the block, as index; null if the region does
-  /// not use them. Rows are queries; or with PackGQA heads from `row` on, with
-  /// `queriesOfHead` rows each.
+  /// not use them. Rows are queries from `row` on. With PackGQA they are all
+  /// queries of the heads from `row` on, or the adjacent heads, from `head` on,
+  /// of the queries from `row` on.
   mlir::Value row, key;
-  int64_t queriesOfHead;
+  PackedHeads packedHeads;
   /// Lengths of the current sequence, as index.
   mlir::Value queryLength, keyLength;
   /// Captured values: memrefs for tensors, scalars as they are.

@@ -28,10 +28,10 @@ using namespace mlir;
 using namespace fovea;
 
 static BlockRows getBlockRows(const RegionContext &context) {
-  if (context.queriesOfHead == 0)
+  if (!context.packedHeads)
     return BlockRows::Queries;
-  return context.queriesOfHead == 1 ? BlockRows::Heads
-                                    : BlockRows::QueriesOfHeads;
+  return context.packedHeads.hasOneQuery() ? BlockRows::Heads
+                                           : BlockRows::QueriesOfHeads;
 }
 
 namespace {
@@ -48,8 +48,7 @@ struct ScoreParts {
         places(places), loads(loads) {
     // With PackGQA adjacent rows do not have adjacent relative positions. A
     // version with uniform loads reads those values once per block.
-    if (emitter.context.queriesOfHead == 0 && emitter.context.keepsRows &&
-        !places)
+    if (!emitter.context.packedHeads && emitter.context.keepsRows && !places)
       diagonals.emplace(region, dependences, emitter);
   }
 
@@ -171,7 +170,7 @@ void RegionCloner::addCoordinates() {
     int64_t dim = tile.getDimSize(0) == 1 ? 1 : 0;
     if (dim == context.getKeyDim())
       reader.addCoordinate(argument, dim, context.key);
-    else if (context.queriesOfHead <= 1)
+    else if (!context.packedHeads || context.packedHeads.hasOneQuery())
       reader.addCoordinate(argument, dim, context.row);
   }
 }

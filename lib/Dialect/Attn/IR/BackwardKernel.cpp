@@ -98,7 +98,7 @@ WorkDims BackwardOp::getWorkDims() {
   WorkDims dims = {"B", "Hq", "Sq", "", ""};
   if (ofKeys)
     dims = {"B", "Hkv", "Skv", "", ""};
-  if (getSequence().getKeyPlaces().arePacked)
+  if (getSequence().getPlaces().packsKeys())
     dims.sequences = getSequence().getOperandDims(ofKeys).front().str();
   return dims;
 }

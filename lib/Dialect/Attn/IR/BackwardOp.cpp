@@ -107,10 +107,15 @@ static LogicalResult verifyDifferentiated(BackwardOp op) {
 LogicalResult BackwardOp::verify() {
   if (failed(verifyVariant(*this)) || failed(verifyOutputs(*this)))
     return failure();
-  if (getSequence().getKeyPlaces().page)
+  if (getSequence().getPlaces().page)
     return emitOpError("the sequence form '")
            << getSequence().getKeyword()
            << "' has no gradients: batch entries may share a page";
+  SequencePlaces places = getSequence().getPlaces();
+  if (places.packsQueries() != places.packsKeys())
+    return emitOpError(
+        "packed queries have gradients only with packed keys, as "
+        "'packed(%cu_q, %cu_k)'");
   if (getNumResults() == 0)
     return emitOpError("expected at least one gradient");
   if (failed(verifyGradient(*this, "q", getQueryGradient(), getQueryType())) ||

@@ -127,7 +127,7 @@ static void addContents(const ListGroup &group, StringRef of, int64_t times,
 
 SmallVector<Contents> fovea::attn::getVariantContents(AttentionOpInterface op) {
   SmallVector<Contents> contents = op.getSequence().getContents();
-  std::optional<int64_t> page = op.getSequence().getKeyPlaces().page;
+  std::optional<int64_t> page = op.getSequence().getPlaces().page;
   if (!op.hasBlocks())
     return contents;
   ListGroup keys = getKeyLists(op);
@@ -245,7 +245,7 @@ static LogicalResult verifyBlockSize(AttentionOpInterface op) {
 
 /// Checks for lists the clauses that exclude them.
 static LogicalResult verifyOtherClauses(AttentionOpInterface op) {
-  if (op.getSequence().getKeyPlaces().arePacked)
+  if (op.getSequence().getPlaces().packsQueries())
     return op->emitOpError("blocks need the sequence form 'dense', 'lengths' "
                            "or 'paged', found '")
            << op.getSequence().getKeyword() << "'";

@@ -42,12 +42,17 @@ struct Read {
 /// data.
 static SmallVector<Coordinate> getCoordinates(AttentionOpInterface op) {
   RankedTensorType query = op.getQueryType(), key = op.getKeyType();
-  KeyLocations keys = op.getSequence().getKeyPlaces();
+  SequencePlaces keys = op.getSequence().getPlaces();
   int64_t s = op.getSequenceDim();
-  return {{"batch entry", keys.arePacked ? "" : "B", query.getDimSize(0)},
+  // Sequences are batch entries of the queries, or else of the keys.
+  int64_t batch = query.getDimSize(0);
+  if (keys.packsQueries())
+    batch = keys.sharesBatch() || keys.page ? ShapedType::kDynamic
+                                            : key.getDimSize(0);
+  return {{"batch entry", keys.packsKeys() ? "" : "B", batch},
           {"query head", "Hq", query.getDimSize(op.getHeadDim())},
-          {"query", keys.arePacked ? "" : "Sq", query.getDimSize(s)},
-          {"key", keys.fillTensors() ? "Skv" : "", key.getDimSize(s)}};
+          {"query", keys.packsQueries() ? "" : "Sq", query.getDimSize(s)},
+          {"key", keys.hasAllKeys() ? "Skv" : "", key.getDimSize(s)}};
 }
 
 static void findReads(AttentionOpInterface op, Region &region, bool isHidden,

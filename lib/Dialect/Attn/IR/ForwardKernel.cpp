@@ -28,8 +28,8 @@ SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
 
 SmallVector<std::string> ForwardOp::getResultDimNames(unsigned index) {
   if (index == 1)
-    return {"B", "Hq", "Sq"};
-  SmallVector<std::string> dims = {"B", "Hq", "Sq", "Dv"};
+    return {getQueryBatchName(*this), "Hq", "Sq"};
+  SmallVector<std::string> dims = {getQueryBatchName(*this), "Hq", "Sq", "Dv"};
   if (getLayout() == Layout::BSHD)
     std::swap(dims[1], dims[2]);
   return dims;
@@ -51,17 +51,25 @@ bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
 
 WorkDims ForwardOp::getWorkDims() {
   WorkDims dims = {"B", "Hq", "Sq", "Hkv", "", "Skv"};
-  if (std::optional<int64_t> page = getSequence().getKeyPlaces().page) {
+  if (std::optional<int64_t> page = getSequence().getPlaces().page) {
     dims.keys = "P";
     dims.keysOfElement = *page;
   }
-  if (getSequence().getKeyPlaces().arePacked)
+  if (getSequence().getPlaces().packsQueries())
     dims.sequences = getSequence().getOperandDims(0).front().str();
   return dims;
 }
 
 SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
   return {{"Hq", "Hkv"}};
+}
+
+SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimSuccessors() {
+  SequencePlaces places = getSequence().getPlaces();
+  if (!places.packsQueries() || places.packsKeys())
+    return {};
+  return {
+      {getSequence().getOperandDims(*places.queryOffsets).front().str(), "B"}};
 }
 
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {

@@ -28,6 +28,27 @@ verifyIntegers(function_ref<InFlightDiagnostic()> emitError, StringRef name,
   return success();
 }
 
+static LogicalResult
+verifyPackedBatch(function_ref<InFlightDiagnostic()> emitError, int64_t batch) {
+  if (!ShapedType::isDynamic(batch) && batch != 1)
+    return emitError() << "packed sequences need a batch dimension of 1, found "
+                       << batch;
+  return success();
+}
+
+/// Checks the operand with the offsets of packed sequences.
+static LogicalResult verifyOffsets(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef name, Type type) {
+  if (failed(verifyIntegers(emitError, name, type, 1, ShapedType::kDynamic)))
+    return failure();
+  if (cast<RankedTensorType>(type).getDimSize(0) == 0)
+    return emitError() << "'" << name
+                       << "' must have one entry more than the number of "
+                          "sequences, found "
+                       << type;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Dense
 //===----------------------------------------------------------------------===//
@@ -54,8 +75,8 @@ SmallVector<StringRef> LengthsAttr::getOperandDims(unsigned) const {
 SmallVector<Contents> LengthsAttr::getContents() const {
   return {{"lengths", "Skv", /*ascending=*/false, /*block=*/0, /*entries=*/""}};
 }
-KeyLocations LengthsAttr::getKeyPlaces() const {
-  KeyLocations places;
+SequencePlaces LengthsAttr::getPlaces() const {
+  SequencePlaces places;
   places.lengths = 0;
   return places;
 }
@@ -80,30 +101,22 @@ SmallVector<Contents> PackedAttr::getContents() const {
   return {{"cu_q", "Sq", /*ascending=*/true, /*block=*/0, /*entries=*/""},
           {"cu_k", "Skv", /*ascending=*/true, /*block=*/0, /*entries=*/""}};
 }
-KeyLocations PackedAttr::getKeyPlaces() const {
-  KeyLocations places;
-  places.arePacked = true;
+SequencePlaces PackedAttr::getPlaces() const {
+  SequencePlaces places;
+  places.queryOffsets = 0;
+  places.keyOffsets = 1;
   return places;
 }
 LogicalResult
 PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                            TypeRange types, int64_t batch) const {
-  if (!ShapedType::isDynamic(batch) && batch != 1)
-    return emitError() << "packed sequences need a batch dimension of 1, found "
-                       << batch;
-  if (failed(verifyIntegers(emitError, "cu_q", types[0], 1,
-                            ShapedType::kDynamic)) ||
-      failed(
-          verifyIntegers(emitError, "cu_k", types[1], 1, ShapedType::kDynamic)))
+  if (failed(verifyPackedBatch(emitError, batch)) ||
+      failed(verifyOffsets(emitError, "cu_q", types[0])) ||
+      failed(verifyOffsets(emitError, "cu_k", types[1])))
     return failure();
   if (types[0] != types[1])
     return emitError() << "'cu_q' and 'cu_k' must have the same type, found "
                        << types[0] << " and " << types[1];
-  if (cast<RankedTensorType>(types[0]).getDimSize(0) == 0)
-    return emitError()
-           << "'cu_q' and 'cu_k' must have one entry more than the number of "
-              "sequences, found "
-           << types[0];
   return success();
 }
 
@@ -128,8 +141,8 @@ SmallVector<Contents> PagedAttr::getContents() const {
   table.page = getPage();
   return {lengths, table};
 }
-KeyLocations PagedAttr::getKeyPlaces() const {
-  KeyLocations places;
+SequencePlaces PagedAttr::getPlaces() const {
+  SequencePlaces places;
   places.page = getPage();
   places.pageTable = 0;
   places.lengths = 1;
@@ -146,6 +159,63 @@ PagedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
   if (failed(verifyIntegers(emitError, "page_table", types[0], 2, batch)))
     return failure();
   return verifyIntegers(emitError, "lengths", types[1], 1, batch);
+}
+
+//===----------------------------------------------------------------------===//
+// Packed queries
+//===----------------------------------------------------------------------===//
+
+StringRef PackedQueriesAttr::getKeyword() const {
+  return PackedAttr::getMnemonic();
+}
+SmallVector<StringRef> PackedQueriesAttr::getOperandNames() const {
+  SmallVector<StringRef> names = {"cu_q"};
+  llvm::append_range(names, getKeys().getOperandNames());
+  return names;
+}
+SmallVector<StringRef> PackedQueriesAttr::getOperandDims(unsigned index) const {
+  return index == 0 ? SmallVector<StringRef>{"B+1"}
+                    : getKeys().getOperandDims(index - 1);
+}
+SmallVector<Contents> PackedQueriesAttr::getContents() const {
+  SmallVector<Contents> contents = {{"cu_q", "Sq", /*ascending=*/true}};
+  llvm::append_range(contents, getKeys().getContents());
+  return contents;
+}
+SequencePlaces PackedQueriesAttr::getPlaces() const {
+  SequencePlaces places = getKeys().getPlaces();
+  places.queryOffsets = 0;
+  places.mostQueries = getMost();
+  ++places.pageTable;
+  if (places.lengths)
+    ++*places.lengths;
+  return places;
+}
+void PackedQueriesAttr::printParameters(OpAsmPrinter &printer) const {
+  if (getMost() != 0)
+    printer << ", most = " << getMost();
+}
+LogicalResult
+PackedQueriesAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
+                                  TypeRange types, int64_t batch) const {
+  if (failed(verifyPackedBatch(emitError, batch)) ||
+      failed(verifyOffsets(emitError, "cu_q", types[0])))
+    return failure();
+  int64_t entries = cast<RankedTensorType>(types[0]).getDimSize(0);
+  return getKeys().verifyOperands(emitError, types.drop_front(),
+                                  ShapedType::isDynamic(entries) ? entries
+                                                                 : entries - 1);
+}
+LogicalResult
+PackedQueriesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                          SequenceFormAttrInterface keys, int64_t most) {
+  if (most < 0)
+    return emitError() << "most must not be negative, found " << most;
+  if (keys.getPlaces().packsQueries())
+    return emitError() << "expected 'dense', 'lengths' or 'paged' keys with "
+                          "packed queries, found '"
+                       << keys.getKeyword() << "'";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

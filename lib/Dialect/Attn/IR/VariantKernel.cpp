@@ -67,13 +67,20 @@ fovea::attn::getVariantOperandDims(AttentionOpInterface op, unsigned index) {
   return dims;
 }
 
+std::string fovea::attn::getQueryBatchName(AttentionOpInterface op) {
+  // Sequences of packed queries are counted by their keys' batch entries.
+  SequencePlaces places = op.getSequence().getPlaces();
+  return places.packsQueries() && !places.packsKeys() ? "Bq" : "B";
+}
+
 SmallVector<std::string>
 fovea::attn::getSequenceTensorDims(AttentionOpInterface op, unsigned which) {
   bool isQuery = which == 0,
-       paged = op.getSequence().getKeyPlaces().page.has_value();
+       paged = op.getSequence().getPlaces().page.has_value();
   SmallVector<std::string> dims = {
-      !isQuery && paged ? "pages" : "B", isQuery ? "Hq" : "Hkv",
-      isQuery ? "Sq" : (paged ? "page" : "Skv"), which == 2 ? "Dv" : "D"};
+      isQuery ? getQueryBatchName(op) : (paged ? "pages" : "B"),
+      isQuery ? "Hq" : "Hkv", isQuery ? "Sq" : (paged ? "page" : "Skv"),
+      which == 2 ? "Dv" : "D"};
   if (op.getLayout() == Layout::BSHD)
     std::swap(dims[1], dims[2]);
   return dims;
@@ -90,10 +97,10 @@ SmallVector<int64_t> fovea::attn::getMemoryOrder(AttentionOpInterface op,
 SmallVector<std::pair<std::string, int64_t>>
 fovea::attn::getVariantLimits(AttentionOpInterface op) {
   constexpr int64_t kLongest = AttentionOpInterface::kMaxSequenceLength;
-  KeyLocations keys = op.getSequence().getKeyPlaces();
+  SequencePlaces keys = op.getSequence().getPlaces();
   SmallVector<std::pair<std::string, int64_t>> limits;
-  if (keys.arePacked)
-    limits.emplace_back("B", 1);
+  if (keys.packsQueries())
+    limits.emplace_back(getQueryBatchName(op), 1);
   limits.emplace_back("Sq", kLongest);
   if (keys.page)
     limits.emplace_back("P", kLongest / *keys.page);
@@ -108,7 +115,7 @@ fovea::attn::getVariantNonEmptyDims(AttentionOpInterface op) {
   SmallVector<std::string> dims = getBlockListRows(op);
   // Kernels read an entry of the table and clamp it to an existing page, also
   // for a batch entry without keys.
-  if (op.getSequence().getKeyPlaces().page)
+  if (op.getSequence().getPlaces().page)
     dims.append({"pages", "P"});
   return dims;
 }

@@ -142,11 +142,27 @@ static LogicalResult verifyElements(AttentionOpInterface op) {
   return success();
 }
 
+/// Checks that packed queries have as many sequences as the keys.
+static LogicalResult verifySequences(AttentionOpInterface op) {
+  SequencePlaces places = op.getSequence().getPlaces();
+  if (!places.packsQueries() || places.packsKeys() || places.page)
+    return success();
+  auto offsets = cast<RankedTensorType>(
+      op.getSequenceOperands()[*places.queryOffsets].getType());
+  int64_t entries = offsets.getDimSize(0),
+          batch = op.getKeyType().getDimSize(0);
+  if (!ShapedType::isDynamic(entries) && !agree(entries - 1, batch))
+    return op->emitOpError() << "'cu_q' must have one entry more than the "
+                                "batch entries of key and value, found "
+                             << entries << " and " << batch;
+  return success();
+}
+
 static LogicalResult verifyShapes(AttentionOpInterface op) {
   int64_t h = op.getHeadDim(), s = op.getSequenceDim();
   auto q = op.getQueryType().getShape(), k = op.getKeyType().getShape(),
        v = op.getValueType().getShape();
-  if (!op.getSequence().getKeyPlaces().page && !agree(q[0], k[0]))
+  if (op.getSequence().getPlaces().sharesBatch() && !agree(q[0], k[0]))
     return op->emitOpError()
            << "query and key must have the same batch size, found " << q[0]
            << " and " << k[0];
@@ -154,7 +170,7 @@ static LogicalResult verifyShapes(AttentionOpInterface op) {
     return op->emitOpError()
            << "key and value must agree in all but the head dim, found "
            << op.getKeyType() << " and " << op.getValueType();
-  if (std::optional<int64_t> page = op.getSequence().getKeyPlaces().page;
+  if (std::optional<int64_t> page = op.getSequence().getPlaces().page;
       page && *page > 0 && !agree(k[s], *page))
     return op->emitOpError() << "pages of key and value must have " << *page
                              << " rows as in 'page', found " << op.getKeyType();
@@ -346,6 +362,8 @@ LogicalResult fovea::attn::verifyVariant(AttentionOpInterface op) {
   if (failed(form.verifyOperands([&] { return op->emitOpError(); },
                                  op.getSequenceOperands().getTypes(),
                                  op.getQueryType().getDimSize(0))))
+    return failure();
+  if (failed(verifySequences(op)))
     return failure();
   return verifyBlocks(op);
 }

@@ -61,6 +61,8 @@ verifyModRegion(AttentionOpInterface op, llvm::StringRef name,
 std::string getVariantOperandName(AttentionOpInterface op, unsigned index);
 llvm::SmallVector<std::string> getVariantOperandDims(AttentionOpInterface op,
                                                      unsigned index);
+/// The name of the batch dimension of Q and of the results.
+std::string getQueryBatchName(AttentionOpInterface op);
 /// Dimensions of Q, K and V (0, 1, 2) in host order.
 llvm::SmallVector<std::string> getSequenceTensorDims(AttentionOpInterface op,
                                                      unsigned which);

@@ -35,17 +35,50 @@ ParseResult fovea::attn::parseTypedOperands(OpAsmParser &parser,
   return success();
 }
 
+/// Parses `, most = 16)` and the clause of the keys, if there are such.
+static ParseResult parsePackedQueries(OpAsmParser &parser, Attribute &form,
+                                      TypedOperands &clause);
+
 /// Parses the clause of the sequence form `keyword`.
 static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
                                      Attribute &form, TypedOperands &clause) {
   if (parser.parseLParen() || parseTypedOperands(parser, clause))
     return failure();
+  // One operand: the offsets of the queries; a clause for the keys may follow.
+  if (keyword == PackedAttr::getMnemonic() && clause.operands.size() == 1)
+    return parsePackedQueries(parser, form, clause);
   FailureOr<SequenceFormAttrInterface> parsed =
       fovea::attn::detail::parseSequenceParameters(parser, keyword);
   if (failed(parsed))
     return failure();
   form = *parsed;
   return parser.parseRParen();
+}
+
+static ParseResult parsePackedQueries(OpAsmParser &parser, Attribute &form,
+                                      TypedOperands &clause) {
+  int64_t most = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("most") || parser.parseEqual() ||
+       parser.parseInteger(most)))
+    return failure();
+  if (parser.parseRParen())
+    return failure();
+  Attribute keys = DenseAttr::get(parser.getContext());
+  StringRef keyKeyword;
+  TypedOperands keyClause;
+  if (succeeded(parser.parseOptionalKeyword(
+          &keyKeyword,
+          {LengthsAttr::getMnemonic(), PagedAttr::getMnemonic()})) &&
+      parseSequenceForm(parser, keyKeyword, keys, keyClause))
+    return failure();
+  llvm::append_range(clause.operands, keyClause.operands);
+  llvm::append_range(clause.types, keyClause.types);
+  form = parser.getChecked<PackedQueriesAttr>(
+      loc, parser.getContext(), llvm::cast<SequenceFormAttrInterface>(keys),
+      most);
+  return success(form != nullptr);
 }
 
 /// Parses `(%a, %b : t, u)`, optionally with `, numbers = [0, 2]` or
@@ -275,6 +308,22 @@ static void printModRegion(OpAsmPrinter &p, StringRef keyword, Region &region) {
   p.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
+static void printSequenceForm(OpAsmPrinter &p, SequenceFormAttrInterface form,
+                              OperandRange operands) {
+  if (operands.empty())
+    return;
+  if (Attribute keys = form.getKeyForm()) {
+    printTypedOperands(p, form.getKeyword(), operands.take_front());
+    form.printParameters(p);
+    p << ')';
+    return printSequenceForm(p, cast<SequenceFormAttrInterface>(keys),
+                             operands.drop_front());
+  }
+  printTypedOperands(p, form.getKeyword(), operands);
+  form.printParameters(p);
+  p << ')';
+}
+
 void fovea::attn::printVariantClauses(OpAsmPrinter &p,
                                       AttentionOpInterface op) {
   if (op.getScaleValue())
@@ -287,12 +336,7 @@ void fovea::attn::printVariantClauses(OpAsmPrinter &p,
   }
   if (op.getLayout() != Layout::BHSD)
     p << " layout(" << stringifyLayout(op.getLayout()) << ')';
-  if (!op.getSequenceOperands().empty()) {
-    printTypedOperands(p, op.getSequence().getKeyword(),
-                       op.getSequenceOperands());
-    op.getSequence().printParameters(p);
-    p << ')';
-  }
+  printSequenceForm(p, op.getSequence(), op.getSequenceOperands());
   if (op.getSinks())
     p << " sinks(" << op.getSinks() << " : " << op.getSinks().getType() << ')';
   if (FloatAttr dropout = op.getDropoutAttr()) {

@@ -343,6 +343,15 @@ void AtLeastAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("limit", getLimit());
 }
 
+SmallVector<StringRef> OneMoreAttr::getSizeNames() const {
+  return {getSize(), getThan()};
+}
+void OneMoreAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "one_more");
+  json.attribute("size", getSize());
+  json.attribute("of", getThan());
+}
+
 LogicalResult CoversAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef size, int64_t block, StringRef) {
   if (block < 1)

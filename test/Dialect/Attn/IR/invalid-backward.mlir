@@ -263,3 +263,14 @@ func.func @output_element(%q: !t, %o: !o, %lse: !lse) -> !t {
   %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q) : !t, !t, !t, !o, !lse, !o -> !t
   return %0 : !t
 }
+
+// -----
+
+!q = tensor<1x4x?x16xbf16>
+!k = tensor<?x4x?x16xbf16>
+!lse = tensor<1x4x?xf32>
+func.func @packed_queries(%q: !q, %k: !k, %lse: !lse, %cu: tensor<?xi32>, %n: tensor<?xi32>) -> !q {
+  // expected-error @+1 {{packed queries have gradients only with packed keys, as 'packed(%cu_q, %cu_k)'}}
+  %0 = attn.backward %q, %k, %k, %q, %lse, %q gradients(q) packed(%cu : tensor<?xi32>) lengths(%n : tensor<?xi32>) : !q, !k, !k, !q, !lse, !q -> !q
+  return %0 : !q
+}

@@ -145,7 +145,7 @@ func.func @paged_table_type(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16
 // -----
 
 func.func @packed_empty(%q: tensor<1x4x?x64xbf16>, %n: tensor<0xi32>) {
-  // expected-error @+1 {{'cu_q' and 'cu_k' must have one entry more than the number of sequences, found 'tensor<0xi32>'}}
+  // expected-error @+1 {{'cu_q' must have one entry more than the number of sequences, found 'tensor<0xi32>'}}
   %o = attn.forward %q, %q, %q packed(%n, %n : tensor<0xi32>, tensor<0xi32>)
     : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
@@ -202,5 +202,68 @@ func.func @dropout_unseeded(%q: tensor<1x4x8x64xbf16>) {
   // expected-error @+1 {{dropout takes a probability, a seed and an offset}}
   %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>) -> tensor<1x4x8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_batch(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %c: tensor<3xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{packed sequences need a batch dimension of 1, found 2}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<3xi32>) lengths(%n : tensor<2xi32>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_lengths(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<3xi32>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{'lengths' must have 2 entries, one per batch entry, found 3}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<3xi32>) lengths(%n : tensor<3xi32>)
+    : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_keys(%q: tensor<1x4x?x64xbf16>, %k: tensor<3x4x?x64xbf16>, %c: tensor<3xi32>) {
+  // expected-error @+1 {{'cu_q' must have one entry more than the batch entries of key and value, found 3 and 3}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<3xi32>)
+    : tensor<1x4x?x64xbf16>, tensor<3x4x?x64xbf16>, tensor<3x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_type(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<?xi64>) {
+  // expected-error @+1 {{'cu_q' must be an i32 tensor of rank 1, found 'tensor<?xi64>'}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<?xi64>)
+    : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_most(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<?xi32>) {
+  // expected-error @+1 {{most must not be negative, found -1}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<?xi32>, most = -1)
+    : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_twice(%q: tensor<1x4x?x64xbf16>, %c: tensor<?xi32>) {
+  // expected-error @+1 {{expected 'dense', 'lengths' or 'paged' keys with packed queries, found 'packed'}}
+  %o = "attn.forward"(%q, %q, %q, %c, %c, %c) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 0, 0, 0, 0>, sequence = #attn.packed_queries<#attn.packed>}> ({}, {}, {}, {})
+    : (tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_blocks(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<?xi32>, %pc: tensor<1x1x?xi32>, %pi: tensor<1x1x?x?xi32>) {
+  // expected-error @+1 {{blocks need the sequence form 'dense', 'lengths' or 'paged', found 'packed'}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<?xi32>) blocks(%pc, %pi : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128])
+    : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
 }

@@ -25,3 +25,19 @@ func.func @paged(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x16x32xf16>, %table: te
     : tensor<2x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<2x4x?x32xf16>
   return %o : tensor<2x4x?x32xf16>
 }
+
+// CHECK-LABEL: func.func @packed_queries
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} packed(%{{.*}} : tensor<?xi32>) :
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} packed(%{{.*}} : tensor<?xi32>) lengths(%{{.*}} : tensor<?xi32>) sinks(
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} packed(%{{.*}} : tensor<?xi32>, most = 4) paged(%{{.*}}, %{{.*}} : tensor<?x?xi32>, tensor<?xi32>, page = 16) :
+func.func @packed_queries(%q: tensor<1x4x?x32xf16>, %k: tensor<?x4x?x32xf16>, %pool: tensor<?x4x16x32xf16>,
+                          %cu: tensor<?xi32>, %table: tensor<?x?xi32>, %n: tensor<?xi32>, %sinks: tensor<4xf32>) {
+  %0 = attn.forward %q, %k, %k packed(%cu : tensor<?xi32>)
+    : tensor<1x4x?x32xf16>, tensor<?x4x?x32xf16>, tensor<?x4x?x32xf16> -> tensor<1x4x?x32xf16>
+  %1 = attn.forward %q, %k, %k sinks(%sinks : tensor<4xf32>) packed(%cu : tensor<?xi32>) lengths(%n : tensor<?xi32>)
+    : tensor<1x4x?x32xf16>, tensor<?x4x?x32xf16>, tensor<?x4x?x32xf16> -> tensor<1x4x?x32xf16>
+  %2 = attn.forward %q, %pool, %pool
+    packed(%cu : tensor<?xi32>, most = 4) paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 16)
+    : tensor<1x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<1x4x?x32xf16>
+  return
+}

@@ -69,22 +69,30 @@ struct Contents {
   std::string transposed = {};
 };
 
-/// The memory layout of the keys of a sequence form.
-struct KeyLocations {
-  /// Sequences are packed into one batch entry; two operands contain the
-  /// offsets of their queries and keys.
-  bool arePacked = false;
+/// The memory layout of the queries and keys of a sequence form. Operands are
+/// given by their index among the form's operands.
+struct SequencePlaces {
+  /// The operand with the offsets of the queries, if those of all sequences are
+  /// packed into one batch entry; and the same for keys. Packed keys imply
+  /// packed queries.
+  std::optional<unsigned> queryOffsets, keyOffsets;
+  /// Most queries of a packed sequence, a hint; 0 if unknown.
+  int64_t mostQueries = 0;
   /// Rows of a page if K and V are page pools: their batch dimension counts
   /// pages, their sequence dimension the rows of a page.
   std::optional<int64_t> page;
-  /// The index of the operand with the page tables, one row per batch entry, if
-  /// there are pages.
+  /// The operand with the page tables, one row per sequence, if there are
+  /// pages.
   unsigned pageTable = 0;
-  /// The index of the operand with the number of keys per batch entry, if any.
+  /// The operand with the number of keys per sequence, if any.
   std::optional<unsigned> lengths;
 
-  /// True if each batch entry has all keys of the tensors.
-  bool fillTensors() const { return !arePacked && !page && !lengths; }
+  bool packsQueries() const { return queryOffsets.has_value(); }
+  bool packsKeys() const { return keyOffsets.has_value(); }
+  /// True if each sequence has all keys of a batch entry.
+  bool hasAllKeys() const { return !packsKeys() && !page && !lengths; }
+  /// True if queries and keys have one batch dimension.
+  bool sharesBatch() const { return !page && packsQueries() == packsKeys(); }
 };
 
 class AttentionOpInterface;

@@ -45,7 +45,7 @@ def Attn_LengthsAttr : Attn_SequenceForm<"Lengths", "lengths"> {
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
-    ::fovea::attn::KeyLocations getKeyPlaces() const;
+    ::fovea::attn::SequencePlaces getPlaces() const;
   }];
 }
 
@@ -60,7 +60,7 @@ def Attn_PackedAttr : Attn_SequenceForm<"Packed", "packed"> {
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
-    ::fovea::attn::KeyLocations getKeyPlaces() const;
+    ::fovea::attn::SequencePlaces getPlaces() const;
   }];
 }
 
@@ -91,9 +91,48 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
   let assemblyFormat = "`<` `page` `=` $page `>`";
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
-    ::fovea::attn::KeyLocations getKeyPlaces() const;
+    ::fovea::attn::SequencePlaces getPlaces() const;
     void printParameters(::mlir::OpAsmPrinter &printer) const;
   }];
+}
+
+def Attn_PackedQueriesAttr
+    : Attn_SequenceForm<"PackedQueries", "packed_queries"> {
+  let summary = "packed queries over keys of another form";
+  let description = [{
+    `packed(%cu_q : tensor<(B+1)xi32>)`, alone or followed by the clause
+    `lengths` or `paged`: the batch dimension of the queries is 1, and sequence
+    `b` has queries `cu_q[b]` to `cu_q[b+1]`. Its keys are those of batch entry
+    `b` of that clause; without a clause, all keys of batch entry `b`. So one op
+    has prefill chunks, single tokens and drafts. The op's regions receive `b`,
+    queries relative to `cu_q[b]`, and keys of the sequence. Offsets must ascend.
+    Output rows outside of all sequences are unspecified; kernels do not write
+    them. The form has no gradients.
+
+    `packed(%cu_q : tensor<?xi32>, most = 16)` says that sequences have at most
+    16 queries. This is a hint for schedules: results do not depend on it.
+
+    Example:
+    ```mlir
+    %o = attn.forward %q, %k, %v
+      packed(%cu_q : tensor<?xi32>)
+      paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 64)
+      : tensor<1x32x?x128xbf16>, tensor<?x8x64x128xbf16>, tensor<?x8x64x128xbf16>
+      -> tensor<1x32x?x128xbf16>
+    ```
+  }];
+  let parameters = (ins
+    AttrParameter<"SequenceFormAttrInterface", "the form of the keys">:$keys,
+    DefaultValuedParameter<"int64_t", "0",
+                           "most queries of a sequence; 0: unknown">:$most);
+  let assemblyFormat = "`<` $keys (`,` `most` `=` $most^)? `>`";
+  let extraClassDeclaration = [{
+    ::mlir::Attribute getKeyForm() const { return getKeys(); }
+    ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
+    ::fovea::attn::SequencePlaces getPlaces() const;
+    void printParameters(::mlir::OpAsmPrinter &printer) const;
+  }];
+  let genVerifyDecl = 1;
 }
 
 #endif // FOVEA_DIALECT_ATTN_IR_ATTNATTRS_TD

@@ -29,9 +29,13 @@ def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
     InterfaceMethod<"The symbolic dimension names of operand `index`.",
       "::llvm::SmallVector<::llvm::StringRef>", "getOperandDims",
       (ins "unsigned":$index)>,
-    InterfaceMethod<[{The memory layout of the keys. Other levels query this
-      instead of the kind of form.}],
-      "::fovea::attn::KeyLocations", "getKeyPlaces", (ins), "",
+    InterfaceMethod<[{The form of the keys, if another clause states that of the
+      queries. Otherwise null.}],
+      "::mlir::Attribute", "getKeyForm", (ins), "",
+      /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{The memory layout of queries and keys. Other levels query
+      this instead of the kind of form.}],
+      "::fovea::attn::SequencePlaces", "getPlaces", (ins), "",
       /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"The valid contents of the form's operands.",
       "::llvm::SmallVector<::fovea::attn::Contents>", "getContents", (ins), "",
@@ -89,6 +93,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       multiple of the size of the second.}],
       "::llvm::SmallVector<std::pair<std::string, std::string>>",
       "getDimMultiples", (ins), "", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{Pairs of dimension names: the size of the first must be
+      one more than the size of the second.}],
+      "::llvm::SmallVector<std::pair<std::string, std::string>>",
+      "getDimSuccessors", (ins), "", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<[{Dimension names with the largest size that each dimension
       may have at run time.}],
       "::llvm::SmallVector<std::pair<std::string, int64_t>>",

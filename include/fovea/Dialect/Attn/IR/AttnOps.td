@@ -21,10 +21,10 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
                                                  "getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<KernelOpInterface,
-                              ["getDimMultiples", "getDimLimits",
-                               "getDimCovers", "getNonEmptyDims",
-                               "getContents", "isOperandCopied",
-                               "isResultCopied"]>,
+                              ["getDimMultiples", "getDimSuccessors",
+                               "getDimLimits", "getDimCovers",
+                               "getNonEmptyDims", "getContents",
+                               "isOperandCopied", "isResultCopied"]>,
     AttentionOpInterface]> {
   let summary = "attention forward pass";
   let description = [{

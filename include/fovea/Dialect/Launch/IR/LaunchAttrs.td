@@ -242,6 +242,20 @@ def Launch_AtLeastAttr : Launch_Constraint<"AtLeast", "at_least"> {
   let genVerifyDecl = 1;
 }
 
+def Launch_OneMoreAttr : Launch_Constraint<"OneMore", "one_more"> {
+  let summary = "a size is one more than another size";
+  let description = [{
+    Size `size` must be size `of` plus one: it counts the offsets of so many
+    sequences, with the end of the last one.
+
+    Example: `#launch.one_more<"B+1", than "B">`
+  }];
+  let parameters = (ins
+    StringRefParameter<"the name of the constrained size">:$size,
+    StringRefParameter<"the name of the smaller size">:$than);
+  let assemblyFormat = "`<` $size `,` `than` $than `>`";
+}
+
 def Launch_CoversAttr : Launch_Constraint<"Covers", "covers"> {
   let summary = "a number of blocks must cover another size";
   let description = [{

@@ -44,6 +44,7 @@ class Replay:
 
     def __init__(self, torch, launches):
         self.count = len(launches)
+        self.launches = launches  # with the tensors that they read
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):

@@ -347,6 +347,9 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   if (problem.rows != 0)
     most = std::min<int64_t>(
         most, llvm::divideCeil(problem.rows, unit.getGroupRows()));
+  // Items with few rows multiply as many as the tile has.
+  if (problem.fewRows)
+    most = std::min<int64_t>(most, 2);
   // Otherwise the next number whose tiles divide the blocks of queries.
   int64_t groups = 0;
   for (int64_t candidate :
@@ -403,6 +406,21 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   return std::nullopt;
 }
 
+/// True if the user asks for something that work on pieces of items does not
+/// have.
+static bool asksForWholeItems(const llvm::StringSet<> &asked,
+                              const ScheduleFields &fields) {
+  auto asks = [&](StringRef name, bool value) {
+    return value && asked.contains(name);
+  };
+  return asks("ping_pong", fields.pingPong) ||
+         asks("chain", fields.chain != 0) ||
+         asks("classify", fields.classify) ||
+         asks("cluster", fields.cluster > 1) ||
+         asks("longest_first", fields.longestFirst) ||
+         asks("output", fields.output == plan::OutputPath::Tma);
+}
+
 /// Pieces of items are joined in registers and stored directly; warp groups do
 /// not take turns, since a share may have few blocks.
 static void fitToShares(const llvm::StringSet<> &asked,
@@ -430,6 +448,11 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
   // Rows and registers depend on the number of warp groups.
   if (asked.contains("warps"))
     fitToGroups(problem, unit, !asked.contains("tile_m"), !setsBudget, fields);
+  if (fields.work == plan::WorkSchedule::Shares && !asked.contains("work") &&
+      asksForWholeItems(asked, fields))
+    fields.work = problem.uneven && fields.cluster == 1
+                      ? plan::WorkSchedule::Dynamic
+                      : plan::WorkSchedule::Static;
   if (fields.work == plan::WorkSchedule::Shares)
     fitToShares(asked, fields);
   else if (!asked.contains("output") && !setsOutputStages)

@@ -2,8 +2,8 @@
 
     FOVEA_LIBRARY_PATH=build/lib PYTHONPATH=python python test/GPU/run_decode.py [--count 100] [--seed 1]
 
-Random batches: head dims, groups, numbers of queries, lengths from 0 to the capacity, contiguous
-caches and pages, masks, soft caps and sinks. NaN stands where no key of a sequence is. Each batch
+Random batches: head dims, groups, numbers of queries, the same for all sequences or packed ones,
+lengths from 0 to the capacity, contiguous caches and pages, masks, soft caps and sinks. NaN stands where no key of a sequence is. Each batch
 runs twice and must give the same bits, also from another page table with the same keys; every tenth
 is captured in a CUDA graph and replayed with other lengths and tables. Prints failures and a
 summary; exits with 1 after a failure.
@@ -47,14 +47,22 @@ class Batch:
         self.causal = self.queries > 1 and rng.random() < 0.7
         self.sinks = torch.randn(self.kv_heads * self.group, device="cuda") if rng.random() < 0.3 else None
         self.generator = torch.Generator("cuda").manual_seed(number)
-        self.q = self.normal(self.batch, self.queries, self.kv_heads * self.group, self.dim)
+        self.counts, self.max_q = [self.queries] * self.batch, None
+        self.packed = rng.random() < 0.5
+        if self.packed:
+            most = rng.choice(((0, 1), (1,), (0, 1, 4, 16), (1, 5, 100, 300)))
+            self.counts = [rng.choice(most) for _ in range(self.batch)]
+            self.max_q = rng.choice((None, max(self.counts), 1))
+        offsets = torch.tensor([0, *self.counts]).cumsum(0)
+        self.offsets = offsets.int().to("cuda")
+        self.q = self.normal(int(offsets[-1]), self.kv_heads * self.group, self.dim)
         self.k, self.v = (self.normal(self.batch, self.capacity, self.kv_heads, self.dim) for _ in range(2))
 
     def normal(self, *shape):
         return torch.randn(*shape, generator=self.generator, device="cuda").to(self.dtype)
 
     def describe(self):
-        names = ("dim", "kv_heads", "group", "queries", "batch", "page", "capacity", "dtype", "window", "causal")
+        names = ("dim", "kv_heads", "group", "counts", "max_q", "batch", "page", "capacity", "dtype", "window", "causal")
         mods = [one.__name__ for one in (self.mask, self.mod) if one] + (["sinks"] if self.sinks is not None else [])
         return " ".join(f"{name}={getattr(self, name)}" for name in names) + " " + " ".join(mods)
 
@@ -78,20 +86,26 @@ class Batch:
         return *pools, table
 
     def run(self, k, v, table, n):
-        return ours.attention_with_kvcache(
-            self.q, k, v, lengths=n, page_table=table, causal=self.causal, score_mod=self.mod, mask_mod=self.mask,
-            window=self.window, sinks=self.sinks, return_lse=True)
+        given = {"cu_seq_q": self.offsets, "max_q": self.max_q} if self.packed else {}
+        q = self.q if self.packed else self.q.unflatten(0, (self.batch, self.queries))
+        o, lse = ours.attention_with_kvcache(
+            q, k, v, lengths=n, page_table=table, causal=self.causal, score_mod=self.mod, mask_mod=self.mask,
+            window=self.window, sinks=self.sinks, return_lse=True, **given)
+        return (o, lse) if self.packed else (o.flatten(0, 1), lse.transpose(0, 1).flatten(1))
 
     def exact(self, lengths):
-        heads = self.kv_heads * self.group
-        k, v = (one.repeat_interleave(self.group, dim=2).double() for one in (self.k, self.v))
-        scores = torch.einsum("bihd,bjhd->bhij", self.q.double() / math.sqrt(self.dim), k)
+        ends = [sum(self.counts[:number]) for number in range(self.batch + 1)]
+        parts = [self.exact_sequence(entry, ends[entry], ends[entry + 1], lengths[entry]) for entry in range(self.batch)]
+        return torch.cat([o for o, _ in parts]), torch.cat([lse for _, lse in parts], 1)
+
+    def exact_sequence(self, entry, first, end, length):
+        heads, queries = self.kv_heads * self.group, end - first
+        k, v = (one[entry, :length].repeat_interleave(self.group, dim=1).double() for one in (self.k, self.v))
+        scores = torch.einsum("ihd,jhd->hij", self.q[first:end].double() / math.sqrt(self.dim), k)
         if self.mod:
             scores = 2.0 * torch.tanh(scores / 2.0)
-        n = torch.tensor(lengths, device="cuda")[:, None, None]
-        i = torch.arange(self.queries, device="cuda")[None, :, None]
-        j = torch.arange(self.capacity, device="cuda")[None, None]
-        position, keep = n - self.queries + i, j < n
+        i, j = torch.arange(queries, device="cuda")[:, None], torch.arange(length, device="cuda")[None]
+        position, keep = length - queries + i, j < length
         left, right = self.window or (None, None)
         right = 0 if self.causal else right
         if left is not None:
@@ -100,14 +114,15 @@ class Batch:
             keep = keep & (j <= position + right)
         if self.mask:
             keep = keep & (j % 3 == 0)
-        scores = scores.masked_fill(~keep[:, None], -math.inf)
+        scores = scores.masked_fill(~keep.expand(queries, length), -math.inf)
         if self.sinks is not None:
-            own = self.sinks.double()[None, :, None, None].expand(self.batch, heads, self.queries, 1)
-            scores, zero = torch.cat([scores, own], 3), torch.zeros_like(v[:, :1])
-            v = torch.cat([v, zero], 1)
-        lse = torch.logsumexp(scores, 3)
+            own = self.sinks.double()[:, None, None].expand(heads, queries, 1)
+            scores, v = torch.cat([scores, own], 2), torch.cat([v, v.new_zeros(1, heads, self.dim)])
+        if scores.shape[2] == 0:
+            return v.new_zeros(queries, heads, self.dim), v.new_full((heads, queries), -math.inf)
+        lse = torch.logsumexp(scores, 2)
         weights = torch.exp(scores - lse[..., None]).nan_to_num(0.0)
-        return torch.einsum("bhij,bjhd->bihd", weights, v), lse
+        return torch.einsum("hij,jhd->ihd", weights, v), lse
 
     def compare(self, found, lengths):
         o, lse = found

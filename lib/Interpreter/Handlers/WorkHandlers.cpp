@@ -36,26 +36,58 @@ struct Shares {
   }
 };
 
-/// Collects the blocks of all groups from executions of a region.
+/// The blocks of a tile of a group's items.
+struct Extent {
+  int64_t group, tile, blocks;
+};
+
+/// Collects the blocks of all tiles of all groups from executions of regions.
 class ExtentCollector {
 public:
-  /// Requests the next execution; returns false when all are done.
-  bool next(Region &region, int64_t count, Next &next) {
-    if (int64_t(extents.size()) == count)
+  /// Requests the next execution; returns false when all are done. `tiles` is
+  /// null or empty if groups have one tile.
+  bool next(Region *tiles, Region &blocks, int64_t count, Next &next) {
+    bool countsTiles = tiles && !tiles->empty();
+    while (!counts && group < count) {
+      if (countsTiles) {
+        next.region = tiles;
+        next.values.assign({RuntimeValue::integer(group)});
+        return true;
+      }
+      counts = 1;
+    }
+    if (group == count)
       return false;
-    next.region = &region;
-    next.values.assign({RuntimeValue::integer(int64_t(extents.size()))});
+    next.region = &blocks;
+    next.values.assign({RuntimeValue::integer(group)});
+    if (countsTiles)
+      next.values.push_back(RuntimeValue::integer(tile));
     return true;
   }
-  LogicalResult add(Operation *op, Frame &frame, int64_t extent) {
-    if (extent < 1)
-      return frame.fail(op) << "group " << extents.size()
-                            << " must have at least 1 block, found " << extent;
-    extents.push_back(extent);
+  LogicalResult add(Operation *op, Frame &frame, int64_t yielded) {
+    if (yielded < 1)
+      return frame.fail(op)
+             << "group " << group << " must have at least 1 "
+             << (counts ? "block" : "tile") << ", found " << yielded;
+    if (!counts) {
+      counts = yielded;
+      return success();
+    }
+    extents.push_back({group, tile, yielded});
+    if (++tile == *counts) {
+      ++group;
+      tile = 0;
+      counts.reset();
+    }
     return success();
   }
 
-  SmallVector<int64_t> extents;
+  SmallVector<Extent> extents;
+
+private:
+  /// The next tile, and the number of tiles of its group once it is known.
+  int64_t group = 0, tile = 0;
+  std::optional<int64_t> counts;
 };
 
 class TakeShareActivation : public Activation {
@@ -68,7 +100,8 @@ public:
     if (terminator &&
         failed(collector.add(op, frame, yielded.front().getInteger())))
       return failure();
-    if (collector.next(op.getBlocks(), frame.getInteger(op.getCount()), next))
+    if (collector.next(/*tiles=*/nullptr, op.getBlocks(),
+                       frame.getInteger(op.getCount()), next))
       return success();
     Shares shares{0, frame.getInteger(op.getShares())};
     int64_t share = frame.getInteger(op.getShare());
@@ -76,12 +109,12 @@ public:
       return frame.fail(op)
              << "share must be below the number of shares, found " << share
              << " of " << shares.count;
-    for (int64_t extent : collector.extents)
-      shares.total += extent;
+    for (const Extent &extent : collector.extents)
+      shares.total += extent.blocks;
     int64_t first = shares.getFirst(share), end = shares.getFirst(share + 1);
     int64_t group = 0, before = 0;
-    while (first < end && before + collector.extents[group] <= first)
-      before += collector.extents[group++];
+    while (first < end && before + collector.extents[group].blocks <= first)
+      before += collector.extents[group++].blocks;
     for (int64_t result : {shares.total, first, end, group, before})
       next.values.push_back(RuntimeValue::integer(result));
     return success();
@@ -143,8 +176,8 @@ private:
   tile::ForeachWorkOp op;
   bool usesSemaphores;
   int64_t item = 0;
-  /// With shares: the extents of groups, the next block, and the number of
-  /// blocks of the items before `item`.
+  /// With shares: the extents of tiles, the next block, and the number of
+  /// blocks of the tiles of items before `item`.
   ExtentCollector collector;
   int64_t block = -1, before = 0, per = 1;
 };
@@ -159,14 +192,14 @@ LogicalResult ForeachWorkActivation::resumeShares(
     return frame.fail(op) << "the number of items must be a multiple of 'per', "
                              "found "
                           << count << " and " << per;
-  if (terminator && terminator->getParentRegion() == &op.getExtent() &&
+  if (terminator && terminator->getParentRegion() != &op.getRegion() &&
       failed(collector.add(op, frame, yielded.front().getInteger())))
     return failure();
-  if (collector.next(op.getExtent(), count / per, next))
+  if (collector.next(&op.getTiles(), op.getExtent(), count / per, next))
     return success();
   Shares shares{0, position.grid[0]};
-  for (int64_t extent : collector.extents)
-    shares.total += extent * per;
+  for (const Extent &extent : collector.extents)
+    shares.total += extent.blocks * per;
   int64_t share = position.block[0];
   if (block < 0)
     block = shares.getFirst(share);
@@ -178,15 +211,20 @@ void ForeachWorkActivation::nextPiece(const Shares &shares, int64_t end,
                                       Next &next) {
   if (block >= end)
     return;
-  while (before + collector.extents[item / per] <= block)
-    before += collector.extents[item++ / per];
-  int64_t extent = collector.extents[item / per], first = block - before;
-  block = std::min(end, before + extent);
-  int64_t cta = shares.find(before), last = shares.find(before + extent - 1),
+  while (before + collector.extents[item / per].blocks <= block)
+    before += collector.extents[item++ / per].blocks;
+  const Extent &extent = collector.extents[item / per];
+  int64_t first = block - before;
+  block = std::min(end, before + extent.blocks);
+  int64_t cta = shares.find(before),
+          last = shares.find(before + extent.blocks - 1),
           part = shares.find(before + first) - cta;
   next.region = &op.getRegion();
-  for (int64_t value : {item, first, block - before, part, last - cta + 1, cta})
+  for (int64_t value : {extent.group * per + item % per, first, block - before,
+                        part, last - cta + 1, cta})
     next.values.push_back(RuntimeValue::integer(value));
+  if (op.hasTiles())
+    next.values.push_back(RuntimeValue::integer(extent.tile));
 }
 
 //===----------------------------------------------------------------------===//

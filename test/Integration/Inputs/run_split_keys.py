@@ -79,15 +79,16 @@ def make_mixed(folder, rng, lengths, _):
     return [q, *pool, offsets, table, save(folder, "n", np.array(lengths), np.int32)]
 
 
-def make_chunks(folder, rng, lengths, _):
+def make_chunks(folder, rng, lengths, entry):
+    dim = 128 if entry == "chunks" else 64
     offsets, total = make_offsets(folder, rng, lengths)
-    files = [save(folder, "q", rng.normal(size=(1, 4, total, 128)), "bf16")]
+    files = [save(folder, "q", rng.normal(size=(1, 4, total, dim)), "bf16")]
     exists = np.arange(CAPACITY)[None, None, :, None] < np.array(lengths)[:, None, None, None]
     for name in "kv":
-        rows = np.where(exists, rng.normal(size=(len(lengths), 2, CAPACITY, 128)), np.nan)
+        rows = np.where(exists, rng.normal(size=(len(lengths), 2, CAPACITY, dim)), np.nan)
         files.append(save(folder, name, rows, "bf16"))
-    return [*files, offsets, save(folder, "n", np.array(lengths), np.int32),
-            save(folder, "sinks", rng.normal(size=4), np.float32)]
+    files += [offsets, save(folder, "n", np.array(lengths), np.int32)]
+    return [*files, save(folder, "sinks", rng.normal(size=4), np.float32)] if entry == "chunks" else files
 
 
 def make_prefill(folder, rng, lengths, _):
@@ -97,7 +98,7 @@ def make_prefill(folder, rng, lengths, _):
 
 
 ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "prefill": make_prefill, "mixed": make_mixed,
-           "chunks": make_chunks}
+           "chunks": make_chunks, "windows": make_chunks}
 
 
 def run(options, entry, lengths, seed):

@@ -108,3 +108,24 @@ func.func @chunks(%q: tensor<1x4x?x128xbf16>, %k: tensor<?x2x?x128xbf16>, %v: te
     : tensor<1x4x?x128xbf16>, tensor<?x2x?x128xbf16>, tensor<?x2x?x128xbf16> -> tensor<1x4x?x128xbf16>, tensor<1x4x?xf32>
   return %o, %lse : tensor<1x4x?x128xbf16>, tensor<1x4x?xf32>
 }
+
+// Packed queries with a window by head, so that the heads of a sequence have different blocks.
+func.func @windows(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>, %cu_q: tensor<?xi32>, %lengths: tensor<?xi32>)
+    -> (tensor<1x4x?x64xbf16>, tensor<1x4x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v packed(%cu_q : tensor<?xi32>) lengths(%lengths : tensor<?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = attn.key_length
+      %m = attn.query_length
+      %before = arith.subi %n, %m : index
+      %own = arith.addi %before, %i : index
+      %isBefore = arith.cmpi sle, %j, %own : index
+      %c70 = arith.constant 70 : index
+      %width = arith.muli %h, %c70 : index
+      %first = arith.subi %own, %width : index
+      %isNear = arith.cmpi sge, %j, %first : index
+      %keep = arith.andi %isBefore, %isNear : i1
+      attn.yield %keep : i1
+    }
+    : tensor<1x4x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<1x4x?x64xbf16>, tensor<1x4x?xf32>
+  return %o, %lse : tensor<1x4x?x64xbf16>, tensor<1x4x?xf32>
+}

@@ -60,8 +60,8 @@ private:
   /// Starts the loop over tiles; returns the first rows and the sequence.
   QueryTile beginBatchEntries();
   QueryTile beginPackedSequences();
-  /// The tile of an item of a loop over shares.
-  QueryTile describeShared(Value item);
+  /// Starts a loop over shares.
+  QueryTile beginShared();
   QueryTile describeBatchEntry(const KernelBuilder::Work &work);
   QueryTile describePackedSequence(const PackedTile &packed);
   /// The keys of sequence `n`.
@@ -212,11 +212,50 @@ SharedTiles QueryTileEmitter::getSharedTiles() {
   return {kb.size(q, 0), heads, headRows, plan.rows};
 }
 
-QueryTile QueryTileEmitter::describeShared(Value item) {
-  if (!packsQueries())
-    return describeBatchEntry(decodeSharedTile(kb, getSharedTiles(), item));
+QueryTile QueryTileEmitter::beginShared() {
+  tile::ForeachWorkOp &loop = kb.workLoop;
+  // Heads with different bounds are groups of their own.
+  Value per = boundsAskForHead(op) ? kb.constant(1) : heads;
+  if (!packsQueries()) {
+    Value items = countSharedTiles(kb, getSharedTiles());
+    beginShares(kb, items, per, /*hasTiles=*/false);
+    return describeBatchEntry(
+        decodeSharedTile(kb, getSharedTiles(), loop.getItem()));
+  }
+  packedWork.emplace(kb, getPackedWork(), plan.kernel);
+  beginShares(kb, packedWork->countShared(), per, /*hasTiles=*/true);
+  Value sequence = kb.make<arith::DivUIOp>(loop.getItem(), heads);
+  Value head = kb.make<arith::RemUIOp>(loop.getItem(), heads);
   auto countKeys = [&](Value n) { return this->countKeys(n); };
-  return describePackedSequence(packedWork->describe(item, countKeys));
+  return describePackedSequence(
+      packedWork->describe(sequence, head, loop.getTile(), countKeys));
+}
+
+QueryTile QueryTileEmitter::emitGroup() {
+  tile::ForeachWorkOp loop = kb.workLoop;
+  QueryTile tile;
+  if (packsQueries()) {
+    bool headsAreGroups = boundsAskForHead(op);
+    auto getSequence = [&](Value group) {
+      return headsAreGroups ? kb.make<arith::DivUIOp>(group, heads) : group;
+    };
+    Value counted = beginRegion(kb, loop.getTiles()).front();
+    tile::YieldOp::create(kb.builder, getLoc(),
+                          packedWork->countTiles(getSequence(counted)));
+    ValueRange arguments = beginRegion(kb, loop.getExtent());
+    Value group = arguments[0];
+    Value head =
+        headsAreGroups ? kb.make<arith::RemUIOp>(group, heads) : kb.constant(0);
+    auto countKeys = [&](Value n) { return this->countKeys(n); };
+    tile = describePackedSequence(packedWork->describe(
+        getSequence(group), head, arguments[1], countKeys));
+  } else {
+    Value group = beginRegion(kb, loop.getExtent()).front();
+    Value item = kb.make<arith::MulIOp>(group, loop.getPer());
+    tile = describeBatchEntry(decodeSharedTile(kb, getSharedTiles(), item));
+  }
+  placeRows(tile);
+  return tile;
 }
 
 void QueryTileEmitter::placeRows(QueryTile &tile) {
@@ -253,25 +292,10 @@ QueryTile QueryTileEmitter::emit() {
                  ? kb.constant(plan.packedHeads.getRows())
                  : queries;
   QueryTile tile;
-  if (!isShared()) {
+  if (isShared())
+    tile = beginShared();
+  else
     tile = packsQueries() ? beginPackedSequences() : beginBatchEntries();
-  } else {
-    Value items;
-    if (packsQueries()) {
-      packedWork.emplace(kb, getPackedWork(), plan.kernel);
-      items = packedWork->countShared();
-    } else {
-      items = countSharedTiles(kb, getSharedTiles());
-    }
-    beginShares(kb, items, boundsAskForHead(op) ? kb.constant(1) : heads);
-    tile = describeShared(kb.workLoop.getItem());
-  }
-  placeRows(tile);
-  return tile;
-}
-
-QueryTile QueryTileEmitter::emitGroup() {
-  QueryTile tile = describeShared(beginExtent(kb));
   placeRows(tile);
   return tile;
 }

@@ -14,6 +14,8 @@
 // next to the sequence at each position, and the same bisection finds a
 // position.
 //
+// A loop over shares has the sequences as groups, which count their own tiles.
+//
 // Offsets are unchecked user data: each is clamped to the existing rows, and
 // prefix sums to the number of slots that the host provides.
 //
@@ -83,9 +85,10 @@ Value PackedWorkEmitter::emitSlotBound() {
 }
 
 /// The steps of a bisection are the powers of two from the largest one that is
-/// at most the number of candidates down to 1. Its exponent is that of a float.
-void PackedWorkEmitter::emitSearchRange(Value candidates) {
+/// at most the number of sequences down to 1. Its exponent is that of a float.
+void PackedWorkEmitter::emitSearchRange() {
   Value one = kb.constant(1);
+  Value candidates = compute<arith::AddIOp>(sequences, one);
   Type i32 = b.getI32Type();
   Value number = arith::IndexCastOp::create(b, loc, i32, candidates);
   Value rounded = arith::UIToFPOp::create(b, loc, b.getF32Type(), number);
@@ -108,11 +111,11 @@ void PackedWorkEmitter::countSequences() {
   sequences = compute<arith::SubIOp>(entries, one);
 }
 
-/// The last position, from `start` on, whose first slot is at most `slot`.
-Value PackedWorkEmitter::emitSearch(Value slot, Value start) {
+/// The last position whose first slot is at most `slot`.
+Value PackedWorkEmitter::emitSearch(Value slot) {
   Value zero = kb.constant(0), one = kb.constant(1);
   auto loop =
-      scf::ForOp::create(b, loc, zero, steps, one, ValueRange{start, widest});
+      scf::ForOp::create(b, loc, zero, steps, one, ValueRange{zero, widest});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value found = loop.getRegionIterArg(0), width = loop.getRegionIterArg(1);
@@ -145,7 +148,7 @@ Value PackedWorkEmitter::clampSlot(Value slot) {
 
 Value PackedWorkEmitter::beginLoop() {
   countSequences();
-  emitSearchRange(compute<arith::AddIOp>(sequences, kb.constant(1)));
+  emitSearchRange();
   // Prefix sums of unchecked data may have any value.
   slotBound = emitSlotBound();
   Value count =
@@ -207,8 +210,7 @@ PackedTile PackedWorkEmitter::begin(LocateKeys locateKeys,
                                     HeadsPerSection headsPerSection,
                                     bool firstTilesFirst) {
   Value count = beginLoop(), item = kb.workLoop.getItem();
-  Value place =
-      emitSearch(compute<arith::DivUIOp>(item, work.heads), kb.constant(0));
+  Value place = emitSearch(compute<arith::DivUIOp>(item, work.heads));
   PackedTile tile = emitSequence(place, locateKeys);
   auto [index, head] = emitTileAndHead(item, place, tile.keys.count,
                                        headsPerSection, firstTilesFirst);
@@ -225,26 +227,25 @@ PackedTile PackedWorkEmitter::begin(LocateKeys locateKeys,
 // Shares
 //===----------------------------------------------------------------------===//
 
-// Each CTA looks at the extents of all slots, so the search must be short. The
-// first slot of sequence n is from n to n + the tiles of all queries. For slot
-// t this leaves the sequences from t - those tiles to t: few, if each sequence
-// has few queries.
-
 Value PackedWorkEmitter::countShared() {
   countSequences();
-  tiles = compute<arith::SubIOp>(emitSlotBound(), kb.size(offsets, 0));
-  emitSearchRange(compute<arith::AddIOp>(tiles, kb.constant(1)));
-  return compute<arith::MulIOp>(emitFirstSlot(sequences), work.heads);
+  return compute<arith::MulIOp>(sequences, work.heads);
 }
 
-PackedTile PackedWorkEmitter::describe(Value item, LocateKeys locateKeys) {
-  Value slot = compute<arith::DivUIOp>(item, work.heads);
-  Value start =
-      compute<arith::SubIOp>(compute<arith::MaxUIOp>(slot, tiles), tiles);
-  Value place = emitSearch(slot, start);
-  PackedTile tile = emitSequence(place, locateKeys);
-  tile.work.head = compute<arith::RemUIOp>(item, work.heads);
-  Value index = compute<arith::SubIOp>(slot, emitFirstSlot(place));
+Value PackedWorkEmitter::countTiles(Value sequence) {
+  SequenceRows rows = emitPackedRows(kb, offsets, sequence, queryRows);
+  Value count = rows.count;
+  if (work.rowsPerQuery != 1)
+    count = compute<arith::MulIOp>(count, kb.constant(work.rowsPerQuery));
+  // A sequence without queries has a tile without rows.
+  return compute<arith::MaxUIOp>(
+      compute<arith::CeilDivUIOp>(count, kb.constant(tileM)), kb.constant(1));
+}
+
+PackedTile PackedWorkEmitter::describe(Value sequence, Value head, Value index,
+                                       LocateKeys locateKeys) {
+  PackedTile tile = emitSequence(sequence, locateKeys);
+  tile.work.head = head;
   tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
   clip(tile);
   return tile;

@@ -69,11 +69,12 @@ public:
   PackedTile begin(LocateKeys locateKeys, HeadsPerSection headsPerSection,
                    bool firstTilesFirst);
 
-  /// Emits, before a loop over shares, the values that `describe` uses. Returns
-  /// the number of items, of which `heads` have the same rows and keys.
+  /// The number of items of a loop over shares: heads of sequences.
   mlir::Value countShared();
-  /// The tile of an item of a loop over shares.
-  PackedTile describe(mlir::Value item, LocateKeys locateKeys);
+  mlir::Value countTiles(mlir::Value sequence);
+  /// Tile `index` of a sequence and head.
+  PackedTile describe(mlir::Value sequence, mlir::Value head, mlir::Value index,
+                      LocateKeys locateKeys);
 
 private:
   template <typename Op>
@@ -87,9 +88,8 @@ private:
   mlir::Value emitFirstSlot(mlir::Value place);
   mlir::Value emitSlotBound();
   void countSequences();
-  /// Emits the steps of a search among `candidates` sequences.
-  void emitSearchRange(mlir::Value candidates);
-  mlir::Value emitSearch(mlir::Value slot, mlir::Value start);
+  void emitSearchRange();
+  mlir::Value emitSearch(mlir::Value slot);
   /// Clamps a slot that comes from scratch memory to the available slots.
   mlir::Value clampSlot(mlir::Value slot);
   /// Starts the loop over items; returns their number.
@@ -115,8 +115,6 @@ private:
   mlir::Value queryRows;
   /// Slots of the host's grid.
   mlir::Value slotBound;
-  /// Tiles of all queries, for shares.
-  mlir::Value tiles;
   /// Number of sequences; steps of a search, and the widest of them.
   mlir::Value sequences, steps, widest;
 };

@@ -45,13 +45,20 @@ KernelBuilder::Work fovea::decodeSharedTile(KernelBuilder &kb,
   return work;
 }
 
-void fovea::beginShares(KernelBuilder &kb, Value items, Value per) {
+void fovea::beginShares(KernelBuilder &kb, Value items, Value per,
+                        bool hasTiles) {
   named("items", items);
+  OpBuilder &b = kb.builder;
   kb.workLoop =
-      tile::ForeachWorkOp::create(kb.builder, kb.getLoc(), items, per);
+      tile::ForeachWorkOp::create(b, kb.getLoc(), items, per, hasTiles);
   tile::ForeachWorkOp loop = kb.workLoop;
-  kb.builder.createBlock(&loop.getExtent(), {}, kb.builder.getIndexType(),
-                         kb.getLoc());
+  SmallVector<Type> types(1 + hasTiles, b.getIndexType());
+  SmallVector<Location> locs(types.size(), kb.getLoc());
+  b.createBlock(&loop.getExtent(), {}, types, locs);
+  if (hasTiles) {
+    b.createBlock(&loop.getTiles(), {}, types.front(), kb.getLoc());
+    named("tile", loop.getTile());
+  }
   named("item", loop.getItem());
   named("first", loop.getFirst());
   named("end", loop.getEnd());
@@ -61,11 +68,13 @@ void fovea::beginShares(KernelBuilder &kb, Value items, Value per) {
   kb.builder.setInsertionPointToStart(loop.getBody());
 }
 
-Value fovea::beginExtent(KernelBuilder &kb) {
-  Block &block = kb.workLoop.getExtent().front();
+ValueRange fovea::beginRegion(KernelBuilder &kb, Region &region) {
+  Block &block = region.front();
   kb.builder.setInsertionPointToEnd(&block);
   named("group", block.getArgument(0));
-  return kb.make<arith::MulIOp>(block.getArgument(0), kb.workLoop.getPer());
+  if (block.getNumArguments() == 2)
+    named("tile", block.getArgument(1));
+  return block.getArguments();
 }
 
 Value fovea::declareCounters(KernelBuilder &kb, int64_t minBlocks) {

@@ -29,12 +29,12 @@ KernelBuilder::Work
 decodeSharedTile(KernelBuilder &kb, const SharedTiles &tiles, mlir::Value item);
 
 /// Starts the loop over `items`, of which `per` consecutive ones have the same
-/// number of blocks, with an empty region for the extents of items; moves the
-/// builder into it.
-void beginShares(KernelBuilder &kb, mlir::Value items, mlir::Value per);
-/// Moves the builder into the region for the extents of items. Returns the
-/// first item of the region's group of items.
-mlir::Value beginExtent(KernelBuilder &kb);
+/// number of blocks, or of tiles and of blocks of each; moves the builder into
+/// it. The regions for these numbers have an empty block.
+void beginShares(KernelBuilder &kb, mlir::Value items, mlir::Value per,
+                 bool hasTiles);
+/// Moves the builder into such a region of the loop. Returns its arguments.
+mlir::ValueRange beginRegion(KernelBuilder &kb, mlir::Region &region);
 
 /// Adds the counters of `tile.arrive` as the kernel's last argument: one per
 /// CTA of any GPU, with `minBlocks` CTAs per SM.

@@ -41,7 +41,8 @@ static LogicalResult verifyArguments(Operation *op, StringRef name,
 // ForeachWorkOp
 //===----------------------------------------------------------------------===//
 
-/// Arguments of the body with `shares`: item, first, end, part, parts, cta.
+/// Arguments of the body with `shares`: item, first, end, part, parts, cta;
+/// with `tiles` also the tile.
 static constexpr unsigned kShareArguments = 6;
 
 static void buildWork(OpBuilder &builder, OperationState &state,
@@ -55,6 +56,7 @@ static void buildWork(OpBuilder &builder, OperationState &state,
   builder.createBlock(body, {}, types, locs);
   YieldOp::create(builder, state.location);
   state.addRegion();
+  state.addRegion();
 }
 
 void ForeachWorkOp::build(OpBuilder &builder, OperationState &state,
@@ -64,9 +66,9 @@ void ForeachWorkOp::build(OpBuilder &builder, OperationState &state,
 }
 
 void ForeachWorkOp::build(OpBuilder &builder, OperationState &state,
-                          Value count, Value per) {
+                          Value count, Value per, bool hasTiles) {
   state.addOperands({count, per});
-  buildWork(builder, state, WorkSchedule::Shares, kShareArguments);
+  buildWork(builder, state, WorkSchedule::Shares, kShareArguments + hasTiles);
 }
 
 SmallVector<Region *> ForeachWorkOp::getLoopRegions() { return {&getRegion()}; }
@@ -86,7 +88,8 @@ LogicalResult ForeachWorkOp::verify() {
 
 LogicalResult ForeachWorkOp::verifyRegions() {
   Type index = IndexType::get(getContext());
-  SmallVector<Type> arguments(isShared() ? kShareArguments : 1, index);
+  SmallVector<Type> arguments(isShared() ? kShareArguments + hasTiles() : 1,
+                              index);
   if (!isShared() && TypeRange(getRegion().getArgumentTypes()) != arguments)
     return emitOpError("body must have one index argument, found (")
            << getRegion().getArgumentTypes() << ")";
@@ -101,13 +104,22 @@ LogicalResult ForeachWorkOp::verifyRegions() {
                                     "'shares'"
                                   : "must have no region 'extent' without "
                                     "schedule 'shares'");
+  if (!isShared() && hasTiles())
+    return emitOpError("must have no region 'tiles' without schedule 'shares'");
   if (!isShared())
     return success();
-  return failure(failed(verifyArguments(*this, "extent", getExtent(), index)) ||
-                 failed(verifyYield(*this, "extent", getExtent(), index)));
+  if (hasTiles() &&
+      (failed(verifyArguments(*this, "tiles", getTiles(), index)) ||
+       failed(verifyYield(*this, "tiles", getTiles(), index))))
+    return failure();
+  SmallVector<Type> ofExtent(1 + hasTiles(), index);
+  return failure(
+      failed(verifyArguments(*this, "extent", getExtent(), ofExtent)) ||
+      failed(verifyYield(*this, "extent", getExtent(), index)));
 }
 
-/// Parses `blocks(%first to %end) part(%part of %parts at %cta)`, if present.
+/// Parses `blocks(%first to %end) part(%part of %parts at %cta) tile(%tile)`,
+/// if present.
 static ParseResult parsePiece(OpAsmParser &parser,
                               SmallVectorImpl<OpAsmParser::Argument> &body) {
   if (failed(parser.parseOptionalKeyword("blocks")))
@@ -115,12 +127,16 @@ static ParseResult parsePiece(OpAsmParser &parser,
   auto parseArgument = [&]() -> ParseResult {
     return parser.parseArgument(body.emplace_back());
   };
-  return failure(
-      parser.parseLParen() || parseArgument() || parser.parseKeyword("to") ||
+  if (parser.parseLParen() || parseArgument() || parser.parseKeyword("to") ||
       parseArgument() || parser.parseRParen() || parser.parseKeyword("part") ||
       parser.parseLParen() || parseArgument() || parser.parseKeyword("of") ||
       parseArgument() || parser.parseKeyword("at") || parseArgument() ||
-      parser.parseRParen());
+      parser.parseRParen())
+    return failure();
+  if (failed(parser.parseOptionalKeyword("tile")))
+    return success();
+  return failure(parser.parseLParen() || parseArgument() ||
+                 parser.parseRParen());
 }
 
 static ParseResult parseSchedule(OpAsmParser &parser, WorkSchedule &schedule) {
@@ -154,11 +170,15 @@ ParseResult ForeachWorkOp::parse(OpAsmParser &parser, OperationState &result) {
                       WorkScheduleAttr::get(builder.getContext(), schedule));
   for (OpAsmParser::Argument &argument : arguments)
     argument.type = builder.getIndexType();
-  Region *body = result.addRegion(), *extent = result.addRegion();
+  Region *body = result.addRegion(), *extent = result.addRegion(),
+         *tiles = result.addRegion();
   if (succeeded(parser.parseOptionalKeyword("per")) &&
       (parser.parseLParen() || parser.parseOperand(per) ||
        parser.parseRParen() ||
        parser.resolveOperand(per, builder.getIndexType(), result.operands)))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("tiles")) &&
+      parseWithArguments(parser, *tiles))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("extent")) &&
       (parseWithArguments(parser, *extent) || parser.parseKeyword("do")))
@@ -180,10 +200,14 @@ void ForeachWorkOp::print(OpAsmPrinter &p) {
   if (isShared())
     p << " blocks(" << getFirst() << " to " << getEnd() << ") part("
       << getPart() << " of " << getParts() << " at " << getCta() << ")";
+  if (hasTiles())
+    p << " tile(" << getTile() << ")";
   p << " to " << getCount() << " schedule("
     << stringifyWorkSchedule(getSchedule()) << ") ";
   if (isShared()) {
     p << "per(" << getPer() << ")";
+    if (hasTiles())
+      printWithArguments(p, "tiles", getTiles());
     printWithArguments(p, "extent", getExtent());
     p << " do ";
   }

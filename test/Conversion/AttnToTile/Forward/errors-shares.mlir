@@ -9,15 +9,9 @@
 // LISTS: error: 'work' shares is not supported with block-sparse lists
 // RUN: not fovea-compile %examples/documents.mlir --target=sm_90a --schedule=work=shares,classify=1 --emit=tile 2>&1 | FileCheck %s --check-prefix=CLASSIFY
 // CLASSIFY: error: 'work' shares is not supported with 'classify'
+// RUN: not fovea-compile %examples/packed.mlir --target=sm_90a --schedule=work=shares,longest_first=1 --emit=tile 2>&1 | FileCheck %s --check-prefix=ORDER
+// ORDER: error: 'work' shares is not supported with 'longest_first'
 // RUN: not fovea-compile %examples/dense.mlir --target=sm_100a --schedule=work=shares --emit=tile 2>&1 | FileCheck %s --check-prefix=TMEM
 // TMEM: error: 'work' shares is not supported with accumulators in tensor memory
 // RUN: not fovea-compile %examples/dense.mlir --target=sm_80 --schedule=work=shares --emit=tile 2>&1 | FileCheck %s --check-prefix=ROLES
 // ROLES: error: schedule's 'work' must be single without roles ('producer_registers'), found shares
-
-func.func @packed(%q: tensor<1x8x?x64xbf16>, %k: tensor<1x8x?x64xbf16>, %v: tensor<1x8x?x64xbf16>, %cu: tensor<?xi32>)
-    -> tensor<1x8x?x64xbf16> {
-  // expected-error@+1 {{'work' shares is not supported with packed sequences}}
-  %o = attn.forward %q, %k, %v packed(%cu, %cu : tensor<?xi32>, tensor<?xi32>)
-    : tensor<1x8x?x64xbf16>, tensor<1x8x?x64xbf16>, tensor<1x8x?x64xbf16> -> tensor<1x8x?x64xbf16>
-  return %o : tensor<1x8x?x64xbf16>
-}

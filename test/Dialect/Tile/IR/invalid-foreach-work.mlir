@@ -14,7 +14,7 @@ func.func @f(%n: index) {
   "tile.foreach_work"(%n) <{schedule = 0 : i32}> ({
   ^bb0(%w: i32):
     "tile.yield"() : () -> ()
-  }, {}) : (index) -> ()
+  }, {}, {}) : (index) -> ()
   return
 }
 
@@ -108,6 +108,60 @@ func.func @f(%n: index) {
   // expected-error@+1 {{region 'extent' must yield ('index'), found ()}}
   tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n) extent(%g: index) {
     tile.yield
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{must have no region 'tiles' without schedule 'shares'}}
+  "tile.foreach_work"(%n) <{schedule = 1 : i32}> ({
+  ^bb0(%w: index):
+    "tile.yield"() : () -> ()
+  }, {
+  }, {
+  ^bb0(%g: index):
+    "tile.yield"(%g) : (index) -> ()
+  }) : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{region 'tiles' must yield ('index'), found ()}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) tile(%t) to %n schedule(shares) per(%n) tiles(%g: index) {
+    tile.yield
+  } extent(%g: index, %of: index) {
+    tile.yield %n : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{region 'extent' must have the arguments ('index', 'index'), found ('index')}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) tile(%t) to %n schedule(shares) per(%n) tiles(%g: index) {
+    tile.yield %g : index
+  } extent(%g: index) {
+    tile.yield %n : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{region 'do' must have the arguments ('index', 'index', 'index', 'index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index', 'index', 'index')}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n) tiles(%g: index) {
+    tile.yield %g : index
+  } extent(%g: index, %of: index) {
+    tile.yield %n : index
   } do {
   }
   return

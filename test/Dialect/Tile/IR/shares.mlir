@@ -50,3 +50,25 @@ func.func @share(%share: index, %shares: index, %count: index, %counters: memref
   %last = tile.arrive "x" %counters[%share] of %shares : memref<8xi32>
   return %total, %last : index, i1
 }
+
+// CHECK-LABEL: func @tiles
+// CHECK: tile.foreach_work %{{.*}} blocks(%{{.*}} to %{{.*}}) part(%{{.*}} of %{{.*}} at %{{.*}}) tile(%[[T:.*]]) to %{{.*}} schedule(shares) per(%{{.*}})
+// CHECK-NEXT: tiles(%[[G:.*]]: index) {
+// CHECK-NEXT: tile.yield %[[G]] : index
+// CHECK-NEXT: }
+// CHECK-NEXT: extent(%{{.*}}: index, %[[OF:.*]]: index) {
+// CHECK-NEXT: tile.yield %[[OF]] : index
+// CHECK-NEXT: } do {
+// CHECK-NEXT: memref.load %{{.*}}[%[[T]]]
+func.func @tiles(%n: index, %per: index, %m: memref<?xf32>) {
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) tile(%t) to %n schedule(shares) per(%per)
+    tiles(%g: index) {
+      tile.yield %g : index
+    }
+    extent(%g: index, %of: index) {
+      tile.yield %of : index
+    } do {
+    %x = memref.load %m[%t] : memref<?xf32>
+  }
+  return
+}

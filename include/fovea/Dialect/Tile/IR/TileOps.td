@@ -657,6 +657,11 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     share may have several pieces. `tile.join` combines what the pieces of an
     item compute.
 
+    With `tiles`, each item of group `n` has as many tiles as that region yields
+    for `n`, at least 1, and `extent` yields the blocks of one of them. The body
+    is executed for pieces of tiles instead of items. Blocks are numbered by
+    group, tile and item, in this order.
+
     ```mlir
     tile.foreach_work %item blocks(%first to %end) part(%part of %parts at %cta) to %count schedule(shares) per(%heads)
       extent(%n: index) {
@@ -674,12 +679,14 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     Arg<Optional<Index>, "consecutive items with the same extent; with `shares` only">:$per,
     Arg<Plan_WorkSchedule, "assignment of items to CTAs">:$schedule);
   let regions = (region
-    Described<SizedRegion<1>, "processes one item or piece; arguments: the item's index and, with `shares`, first, end, part, parts and cta">:$region,
-    Described<MaxSizedRegion<1>, "yields the number of blocks of a group of items; argument: the group's index; empty without `shares`">:$extent);
+    Described<SizedRegion<1>, "processes one item or piece; arguments: the item's index and, with `shares`, first, end, part, parts and cta, and, with `tiles`, the tile">:$region,
+    Described<MaxSizedRegion<1>, "yields the number of blocks of a group's items; arguments: the group's index and, with `tiles`, the tile; empty without `shares`">:$extent,
+    Described<MaxSizedRegion<1>, "yields the number of tiles of a group's items; argument: the group's index; empty: 1">:$tiles);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$count,
                    "::fovea::plan::WorkSchedule":$schedule)>,
-    OpBuilder<(ins "::mlir::Value":$count, "::mlir::Value":$per)>];
+    OpBuilder<(ins "::mlir::Value":$count, "::mlir::Value":$per,
+                   "bool":$hasTiles)>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -687,6 +694,7 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
   let extraClassDeclaration = [{
     ::mlir::Block *getBody() { return &getRegion().front(); }
     bool isShared() { return getSchedule() == ::fovea::plan::WorkSchedule::Shares; }
+    bool hasTiles() { return !getTiles().empty(); }
     /// The index of the work item that the body processes.
     ::mlir::BlockArgument getItem() { return getBody()->getArgument(0); }
     /// With `shares`: the piece that the body processes.
@@ -695,6 +703,8 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     ::mlir::BlockArgument getPart() { return getBody()->getArgument(3); }
     ::mlir::BlockArgument getParts() { return getBody()->getArgument(4); }
     ::mlir::BlockArgument getCta() { return getBody()->getArgument(5); }
+    /// With `tiles`: the tile that the piece is a part of.
+    ::mlir::BlockArgument getTile() { return getBody()->getArgument(6); }
   }];
 }
 

@@ -96,8 +96,17 @@ private:
   Value isBelow(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
   }
-  /// Clones the extent of group `group`: its blocks per item.
-  Value emitExtent(Value group);
+  /// Clones a region with one block and one result.
+  Value emitRegion(Region &region, ValueRange arguments);
+  /// The blocks of a tile of an item of `group`.
+  Value emitExtent(Value group, Value tile);
+  /// The blocks of all items of `group`.
+  Value emitBlocksOfGroup(Value group);
+  /// The tile of `group` with block `inside` of the group, and the blocks of
+  /// the tiles before it.
+  std::pair<Value, Value> findTile(Value group, Value inside);
+  /// The item and the tile after those of the arguments.
+  std::pair<Value, Value> emitNext(Value item, Value tile);
   void emitShare();
   /// Values that do not depend on the piece.
   void emitQuotients();
@@ -111,21 +120,87 @@ private:
   Value cta, ctas;
   /// The range of blocks of this share.
   Value total, end;
-  /// The first item, its first block and the first block of the share.
-  Value item, before, first;
+  /// The first item and tile, its first block and the first block of the share.
+  Value item, tile, before, first;
   /// Every share has `quotient` blocks, the shares before block `split` one
   /// more.
   Value quotient, longer, remainder, split;
 };
 } // namespace
 
-Value ShareDistribution::emitExtent(Value group) {
+Value ShareDistribution::emitRegion(Region &region, ValueRange arguments) {
   IRMapping mapping;
-  Block &block = op.getExtent().front();
-  mapping.map(block.getArgument(0), group);
+  Block &block = region.front();
+  mapping.map(block.getArguments(), arguments);
   for (Operation &inner : block.without_terminator())
     b.clone(inner, mapping);
   return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+}
+
+Value ShareDistribution::emitExtent(Value group, Value tile) {
+  if (op.hasTiles())
+    return emitRegion(op.getExtent(), {group, tile});
+  return emitRegion(op.getExtent(), group);
+}
+
+Value ShareDistribution::emitBlocksOfGroup(Value group) {
+  if (!op.hasTiles())
+    return compute<arith::MulIOp>(emitExtent(group, Value()), op.getPer());
+  Value tiles = emitRegion(op.getTiles(), group);
+  auto loop = scf::ForOp::create(b, loc, constant(0), tiles, constant(1),
+                                 ValueRange{constant(0)});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value blocks = emitExtent(group, loop.getInductionVar());
+    scf::YieldOp::create(
+        b, loc, compute<arith::AddIOp>(loop.getRegionIterArg(0), blocks));
+  }
+  return compute<arith::MulIOp>(loop.getResult(0), op.getPer());
+}
+
+std::pair<Value, Value> ShareDistribution::findTile(Value group, Value inside) {
+  Type index = b.getIndexType();
+  SmallVector<Type> types(2, index);
+  SmallVector<Location> locs(2, loc);
+  auto loop =
+      scf::WhileOp::create(b, loc, types, ValueRange{constant(0), constant(0)});
+  Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
+  Value current = body->getArgument(0), before = body->getArgument(1);
+  Value blocks =
+      compute<arith::MulIOp>(emitExtent(group, current), op.getPer());
+  Value end = compute<arith::AddIOp>(before, blocks);
+  Value isBefore =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, end, inside);
+  Value next = compute<arith::AddIOp>(current, constant(1));
+  auto choose = [&](Value x, Value y) -> Value {
+    return arith::SelectOp::create(b, loc, isBefore, x, y);
+  };
+  scf::ConditionOp::create(
+      b, loc, isBefore, ValueRange{choose(next, current), choose(end, before)});
+  Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
+  scf::YieldOp::create(b, loc, after->getArguments());
+  b.setInsertionPointAfter(loop);
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+std::pair<Value, Value> ShareDistribution::emitNext(Value item, Value tile) {
+  Value one = constant(1), next = compute<arith::AddIOp>(item, one);
+  if (!op.hasTiles())
+    return {next, Value()};
+  // After a group's last item comes its first one with the next tile.
+  Value per = op.getPer(), zero = constant(0);
+  Value group = compute<arith::DivUIOp>(item, per);
+  Value isOfGroup = isBelow(compute<arith::RemUIOp>(item, per),
+                            compute<arith::SubIOp>(per, one));
+  Value nextTile = compute<arith::AddIOp>(tile, one);
+  Value hasTile = isBelow(nextTile, emitRegion(op.getTiles(), group));
+  auto choose = [&](Value condition, Value x, Value y) -> Value {
+    return arith::SelectOp::create(b, loc, condition, x, y);
+  };
+  Value back = choose(hasTile, compute<arith::MulIOp>(group, per), next);
+  return {choose(isOfGroup, next, back),
+          choose(isOfGroup, tile, choose(hasTile, nextTile, zero))};
 }
 
 void ShareDistribution::emitShare() {
@@ -138,20 +213,26 @@ void ShareDistribution::emitShare() {
   {
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&share.getBlocks(), {}, index, loc);
-    Value blocks =
-        compute<arith::MulIOp>(emitExtent(block->getArgument(0)), op.getPer());
-    tile::YieldOp::create(b, loc, blocks);
+    tile::YieldOp::create(b, loc, emitBlocksOfGroup(block->getArgument(0)));
   }
   total = share.getTotal();
   first = share.getFirst();
   end = share.getEnd();
-  Value extent = emitExtent(share.getGroup());
-  Value inside = compute<arith::DivUIOp>(
-      compute<arith::SubIOp>(first, share.getBefore()), extent);
-  item = compute<arith::AddIOp>(
-      compute<arith::MulIOp>(share.getGroup(), op.getPer()), inside);
-  before = compute<arith::AddIOp>(share.getBefore(),
-                                  compute<arith::MulIOp>(inside, extent));
+  Value group = share.getGroup();
+  before = share.getBefore();
+  if (op.hasTiles()) {
+    Value skipped;
+    std::tie(tile, skipped) =
+        findTile(group, compute<arith::SubIOp>(first, before));
+    before = compute<arith::AddIOp>(before, skipped);
+  }
+  Value extent = emitExtent(group, tile);
+  Value inside =
+      compute<arith::DivUIOp>(compute<arith::SubIOp>(first, before), extent);
+  item = compute<arith::AddIOp>(compute<arith::MulIOp>(group, op.getPer()),
+                                inside);
+  before =
+      compute<arith::AddIOp>(before, compute<arith::MulIOp>(inside, extent));
 }
 
 void ShareDistribution::emitQuotients() {
@@ -172,33 +253,40 @@ Value ShareDistribution::emitCtaOf(Value block) {
 }
 
 void ShareDistribution::emitPieces() {
-  Type index = b.getIndexType();
-  SmallVector<Type> types(3, index);
-  SmallVector<Location> locs(3, loc);
-  auto loop =
-      scf::WhileOp::create(b, loc, types, ValueRange{item, first, before});
+  SmallVector<Value> inits = {item, first, before};
+  if (tile)
+    inits.push_back(tile);
+  SmallVector<Type> types(inits.size(), b.getIndexType());
+  SmallVector<Location> locs(inits.size(), loc);
+  auto loop = scf::WhileOp::create(b, loc, types, inits);
   Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
   Value current = body->getArgument(0), block = body->getArgument(1),
         start = body->getArgument(2);
-  Value extent = emitExtent(compute<arith::DivUIOp>(current, op.getPer()));
+  Value currentTile = tile ? body->getArgument(3) : Value();
+  Value extent =
+      emitExtent(compute<arith::DivUIOp>(current, op.getPer()), currentTile);
   Value next = compute<arith::AddIOp>(start, extent);
   Value last = compute<arith::MinUIOp>(next, end);
   Value firstCta = emitCtaOf(start);
   Value lastCta = emitCtaOf(compute<arith::SubIOp>(next, constant(1)));
   Value parts = compute<arith::AddIOp>(
       compute<arith::SubIOp>(lastCta, firstCta), constant(1));
-  Value arguments[] = {current,
-                       compute<arith::SubIOp>(block, start),
-                       compute<arith::SubIOp>(last, start),
-                       compute<arith::SubIOp>(cta, firstCta),
-                       parts,
-                       firstCta};
+  SmallVector<Value> arguments = {current,
+                                  compute<arith::SubIOp>(block, start),
+                                  compute<arith::SubIOp>(last, start),
+                                  compute<arith::SubIOp>(cta, firstCta),
+                                  parts,
+                                  firstCta};
+  if (tile)
+    arguments.push_back(currentTile);
   b.eraseOp(op.getBody()->getTerminator());
   b.inlineBlockBefore(op.getBody(), body, body->end(), arguments);
   b.setInsertionPointToEnd(body);
-  Value nextItem = compute<arith::AddIOp>(current, constant(1));
-  scf::ConditionOp::create(b, loc, isBelow(last, end),
-                           ValueRange{nextItem, last, next});
+  auto [nextItem, nextTile] = emitNext(current, currentTile);
+  SmallVector<Value> carried = {nextItem, last, next};
+  if (tile)
+    carried.push_back(nextTile);
+  scf::ConditionOp::create(b, loc, isBelow(last, end), carried);
   Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
   scf::YieldOp::create(b, loc, after->getArguments());
 }

@@ -51,3 +51,47 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// With tiles, the blocks of a group are those of all its tiles. The first tile of the share is
+// searched within its group; the loop carries the tile, which changes after the group's last item.
+// CHECK-LABEL: gpu.func @tiles
+// CHECK-SAME: %[[N:[a-z0-9_]+]]: index, %[[PER:[a-z0-9_]+]]: index, %[[EXTENTS:[a-z0-9_]+]]: memref<?x?xi32>
+// CHECK: tile.take_share
+// CHECK-NEXT: blocks(%[[G:[a-z0-9_]+]]: index) {
+// CHECK: %[[SUM:[a-z0-9_]+]] = scf.for %[[T:[a-z0-9_]+]] = %{{.*}} to %[[G]] step %{{.*}} iter_args(%[[ACC:[a-z0-9_]+]] = %{{.*}}) -> (index) {
+// CHECK: memref.load %[[EXTENTS]][%[[G]], %[[T]]]
+// CHECK: arith.addi %[[ACC]],
+// CHECK: %[[ALL:[a-z0-9_]+]] = arith.muli %[[SUM]], %[[PER]]
+// CHECK-NEXT: tile.yield %[[ALL]]
+// CHECK: scf.while (%[[TILE:[a-z0-9_]+]] = %{{.*}}, %{{.*}} = %{{.*}})
+// CHECK: memref.load %[[EXTENTS]][%{{.*}}, %[[TILE]]]
+// CHECK: scf.while (%[[ITEM:[a-z0-9_]+]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[CURRENT:[a-z0-9_]+]] = %{{.*}})
+// CHECK: %[[GROUP:[a-z0-9_]+]] = arith.divui %[[ITEM]], %[[PER]]
+// CHECK: memref.load %[[EXTENTS]][%[[GROUP]], %[[CURRENT]]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}, %[[CURRENT]]]
+// CHECK: %[[OF:[a-z0-9_]+]] = arith.divui %[[ITEM]], %[[PER]]
+// CHECK: %[[NEXT_TILE:[a-z0-9_]+]] = arith.addi %[[CURRENT]],
+// CHECK: %[[HAS:[a-z0-9_]+]] = arith.cmpi ult, %[[NEXT_TILE]], %[[OF]]
+// CHECK: arith.select %[[HAS]]
+gpu.module @n {
+  launch.abi @tiles target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = shares,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["N", "T"], 4>, #launch.tensor<"y", write, tensor<?x?xi32>, ["A", "B"], 4>])
+    parameters([#launch.scalar<"n", index>, #launch.scalar<"per", index>, #launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @tiles(%n: index, %per: index, %extents: memref<?x?xi32>, %y: memref<?x?xi32>) kernel {
+    tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) tile(%t) to %n schedule(shares) per(%per)
+      tiles(%g: index) {
+        tile.yield %g : index
+      }
+      extent(%g: index, %of: index) {
+        %x = memref.load %extents[%g, %of] : memref<?x?xi32>
+        %blocks = arith.index_cast %x : i32 to index
+        tile.yield %blocks : index
+      } do {
+      %item = arith.index_cast %w : index to i32
+      memref.store %item, %y[%first, %t] : memref<?x?xi32>
+    }
+    gpu.return
+  }
+}

@@ -386,7 +386,8 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   // All rows that share keys fit one tile: there may be fewer tiles than CTAs.
   if (problem.fewRows || (problem.rows != 0 && problem.rows <= fields.tileM)) {
     fields.work = plan::WorkSchedule::Shares;
-    fields.pingPong = false;
+    // A share of few rows may have few blocks.
+    fields.pingPong &= problem.fewRows;
   }
   // MMA accumulators round large sums at each step: by 4e-3 for scores in the
   // thousands, which is invisible in P but not in a log-sum-exp. Loaded
@@ -413,20 +414,19 @@ static bool asksForWholeItems(const llvm::StringSet<> &asked,
   auto asks = [&](StringRef name, bool value) {
     return value && asked.contains(name);
   };
-  return asks("ping_pong", fields.pingPong) ||
-         asks("chain", fields.chain != 0) ||
+  return asks("chain", fields.chain != 0) ||
          asks("classify", fields.classify) ||
          asks("cluster", fields.cluster > 1) ||
          asks("longest_first", fields.longestFirst) ||
          asks("output", fields.output == plan::OutputPath::Tma);
 }
 
-/// Pieces of items are joined in registers and stored directly; warp groups do
-/// not take turns, since a share may have few blocks.
-static void fitToShares(const llvm::StringSet<> &asked,
+/// Pieces of items are joined in registers and stored directly.
+static void fitToShares(const ScheduleProblem &problem,
+                        const llvm::StringSet<> &asked,
                         ScheduleFields &fields) {
   if (!asked.contains("ping_pong"))
-    fields.pingPong = false;
+    fields.pingPong &= problem.fewRows;
   if (!asked.contains("chain"))
     fields.chain = 0;
   if (!asked.contains("classify"))
@@ -454,7 +454,7 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
                       ? plan::WorkSchedule::Dynamic
                       : plan::WorkSchedule::Static;
   if (fields.work == plan::WorkSchedule::Shares)
-    fitToShares(asked, fields);
+    fitToShares(problem, asked, fields);
   else if (!asked.contains("output") && !setsOutputStages)
     chooseOutput(*this, problem, !setsKeyStages, fields);
   else if (fields.output == plan::OutputPath::Tma && !setsOutputStages)

@@ -109,8 +109,8 @@ static LogicalResult checkShares(attn::ForwardOp op, plan::KernelAttr plan) {
     return refuse("'longest_first'");
   if (plan->classify)
     return refuse("'classify'");
-  if (plan->chain != 0 || plan->pingPong)
-    return refuse("'chain' and 'ping_pong'");
+  if (plan->chain != 0)
+    return refuse("'chain'");
   if (plan->cluster != 1)
     return refuse("clusters");
   if (plan.getUnit().accumulatesInMemory())

@@ -2,7 +2,7 @@
 
 // Fields of the schedule and ops that shares do not go with:
 // RUN: not fovea-compile %examples/dense.mlir --target=sm_90a --schedule=chain=1,work=shares --emit=tile 2>&1 | FileCheck %s --check-prefix=CHAIN
-// CHAIN: error: 'work' shares is not supported with 'chain' and 'ping_pong'
+// CHAIN: error: 'work' shares is not supported with 'chain'
 // RUN: not fovea-compile %examples/dense.mlir --target=sm_90a --schedule=cluster=2,work=shares --emit=tile 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: error: schedule's 'cluster' 2 needs 'work' to be single or static
 // RUN: not fovea-compile %examples/block_sparse.mlir --target=sm_90a --schedule=work=shares --emit=tile 2>&1 | FileCheck %s --check-prefix=LISTS

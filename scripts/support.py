@@ -34,7 +34,7 @@ PROBED = None
 #: Options of a description that the page lists.
 PARTS = ({"blocks": (128, 128)}, {"dropout": 0.1}, {"sinks": True}, {"output_dtype": "f32"}, {"value_head_dim": 128})
 #: The fewest rows of a page.
-PAGE_ROWS = 16
+PAGE_ROWS = 8
 #: The tolerance of an output's relative error: f16 products of 64 keys.
 TOLERANCE = 5e-3
 
@@ -231,7 +231,7 @@ MISSING = {
     "split KV (flash decoding) on other targets than sm_90a": "one CTA processes all keys of its queries, so decoding with a small "
                                                              "batch uses a part of the GPU; `attn.merge` combines results over "
                                                              "disjoint keys",
-    "pages of a few keys": "pages have a multiple of 16 rows, and kernels for pages of less than 128 rows use smaller tiles",
+    "pages of a few keys": "pages have a multiple of 8 rows",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
 }

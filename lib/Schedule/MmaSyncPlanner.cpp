@@ -63,14 +63,18 @@ static int64_t largestDividing(int64_t most, int64_t step, int64_t block) {
   return most;
 }
 
-/// Adjusts tile sizes so that they divide the blocks of a block-sparse mask,
-/// without more rows per warp.
-static void fitToBlocks(int64_t rowBlock, int64_t columnBlock,
+/// Adjusts tile sizes so that they divide the blocks of a block-sparse mask and
+/// fit pages, without more rows per warp.
+static void fitToBlocks(int64_t rowBlock,
+                        function_ref<bool(int64_t)> fitsColumns,
                         plan::MatrixUnitAttrInterface unit,
                         ScheduleFields &fields) {
-  int64_t least = unit.getGroupRows();
-  fields.tileN =
-      largestDividing(fields.tileN, unit.getColumnStep(), columnBlock);
+  int64_t least = unit.getGroupRows(), step = unit.getColumnStep();
+  int64_t tileN = fields.tileN;
+  while (tileN > step && !fitsColumns(tileN))
+    tileN -= step;
+  if (fitsColumns(tileN))
+    fields.tileN = tileN;
   int64_t warpRows = fields.tileM / fields.warps;
   for (int64_t rows = fields.tileM; rows >= least; rows -= least) {
     if (rowBlock % rows != 0)
@@ -146,7 +150,9 @@ MmaSyncPlanner::decide(const ScheduleProblem &problem,
       llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
         return headDim <= candidate.headDim;
       })->get();
-  fitToBlocks(problem.queryBlock, problem.getKeyStep(), unit, fields);
+  fitToBlocks(
+      problem.queryBlock,
+      [&](int64_t tileN) { return problem.fitsKeys(tileN); }, unit, fields);
   // With few rows, each warp needs only the rows of one MMA instruction.
   if (problem.rows != 0)
     fields.tileM = std::min(fields.tileM, unit.getGroupRows() * fields.warps);
@@ -370,8 +376,11 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   fields.minBlocks = 1;
   BackwardPlans plans;
   ScheduleFields ofKeys = fields;
-  fitToBlocks(problem.queryBlock, problem.keyBlock, unit, fields);
-  fitToBlocks(problem.keyBlock, problem.queryBlock, unit, ofKeys);
+  auto divides = [](int64_t block) {
+    return [block](int64_t columns) { return block % columns == 0; };
+  };
+  fitToBlocks(problem.queryBlock, divides(problem.keyBlock), unit, fields);
+  fitToBlocks(problem.keyBlock, divides(problem.queryBlock), unit, ofKeys);
   plans.queries = makePlan(fitToMemory(problem, fields));
   plans.keys = makePlan(fitToMemory(problem, ofKeys));
   bool sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;

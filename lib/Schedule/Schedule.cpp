@@ -57,13 +57,14 @@ fovea::checkScheduleFields(const ScheduleProblem &problem,
                          {"tile_m", fields.getClusterRows()},
                          {"tile_n", fields.tileN}, emitError)))
     return failure();
-  if (problem.page % 16 != 0)
-    return emitError() << "pages of K and V must have a multiple of 16 rows, "
-                          "found "
+  if (problem.page % ScheduleProblem::kPageStep != 0)
+    return emitError() << "pages of K and V must have a multiple of "
+                       << ScheduleProblem::kPageStep << " rows, found "
                        << problem.page;
-  if (problem.page % fields.tileN != 0)
+  if (!problem.fitsPages(fields.tileN))
     return emitError() << "schedule's 'tile_n' must divide the pages of "
-                       << problem.page << " rows, found " << fields.tileN;
+                       << problem.page << " rows, or be a multiple, found "
+                       << fields.tileN;
   if (fields.longestFirst && !problem.hasLongestFirst())
     return emitError() << "schedule's 'longest_first' needs packed sequences "
                           "('packed') with different numbers of keys";

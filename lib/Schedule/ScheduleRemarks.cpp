@@ -173,10 +173,10 @@ void Explainer::remarkLimits() {
     remarkReason("tile_n", Twine(chosen.tileN),
                  "it must divide the block-sparse mask's blocks of " +
                      Twine(problem.keyBlock) + " keys");
-  else if (problem.page)
+  else if (problem.page % (2 * chosen.tileN) != 0)
     remarkReason("tile_n", Twine(chosen.tileN),
                  "it must divide the pages of " + Twine(problem.page) +
-                     " rows");
+                     " rows, or be a multiple");
   else
     remarkLimit("tile_n", chosen.tileN,
                 chosen.tileN + std::max<int64_t>(step, 16));

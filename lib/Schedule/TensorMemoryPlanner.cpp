@@ -129,7 +129,7 @@ bool TensorMemoryPlanner::fillTile(const ScheduleProblem &problem,
     return fitsSharedMemory(problem, tried);
   };
   if (getColumns(problem, rowTiles, tileN) > warp::kTmemColumns ||
-      problem.queryBlock % rows != 0 || problem.getKeyStep() % tileN != 0 ||
+      problem.queryBlock % rows != 0 || !problem.fitsKeys(tileN) ||
       tileN % problem.keyChunk != 0 || !fits(2, 1))
     return false;
   fields.keyStages = 2;

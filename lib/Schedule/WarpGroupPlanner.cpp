@@ -55,6 +55,12 @@ static Budget getBudget(int64_t groups) {
 /// and up to 80 if it reads captured values.
 static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  // A producer holds the pages of a block, of which there are up to 8.
+  bool hasSmallPages = problem.page != 0 && problem.page < 32;
+  if (groups == 1 && hasSmallPages)
+    return {96, 248};
+  if (groups == 2 && hasSmallPages)
+    return problem.page < 16 ? Budget{88, 208} : Budget{72, 216};
   if (groups == 3 && problem.blocksByCaptures)
     return {56, 152};
   if (groups == 2 && problem.blocksByCaptures && headDim <= 128)
@@ -194,7 +200,7 @@ static bool fillTile(const Planner &planner, const ScheduleProblem &problem,
   if (problem.dropout)
     widest = std::min<int64_t>(widest, 112);
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
-    if (problem.getKeyStep() % tileN != 0 || tileN % keyChunk != 0)
+    if (!problem.fitsKeys(tileN) || tileN % keyChunk != 0)
       continue;
     // Captured values that are added to scores wait in registers for the QK
     // dot: all of them if they come through shared memory, otherwise the
@@ -357,7 +363,7 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
     if (groups == 0 && candidate <= most &&
         problem.queryBlock % (candidate * unit.getGroupRows()) == 0)
       groups = candidate;
-  if (groups == 0 || problem.getKeyStep() % 16 != 0)
+  if (groups == 0 || problem.keyBlock % 16 != 0)
     return std::nullopt;
   ScheduleFields fields;
   fields.warps = groups * unit.getGroupWarps();
@@ -407,10 +413,9 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   return std::nullopt;
 }
 
-/// True if the user asks for something that work on pieces of items does not
-/// have.
-static bool asksForWholeItems(const llvm::StringSet<> &asked,
-                              const ScheduleFields &fields) {
+/// True if the user sets a field that pieces of items do not have.
+static bool needsWholeItems(const llvm::StringSet<> &asked,
+                            const ScheduleFields &fields) {
   auto asks = [&](StringRef name, bool value) {
     return value && asked.contains(name);
   };
@@ -449,7 +454,7 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
   if (asked.contains("warps"))
     fitToGroups(problem, unit, !asked.contains("tile_m"), !setsBudget, fields);
   if (fields.work == plan::WorkSchedule::Shares && !asked.contains("work") &&
-      asksForWholeItems(asked, fields))
+      needsWholeItems(asked, fields))
     fields.work = problem.uneven && fields.cluster == 1
                       ? plan::WorkSchedule::Dynamic
                       : plan::WorkSchedule::Static;

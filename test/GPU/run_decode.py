@@ -36,7 +36,7 @@ class Batch:
         self.kv_heads, self.group = rng.choice((1, 2, 8)), rng.choice((1, 2, 3, 4, 5, 7, 8, 12, 16))
         self.queries = rng.choice((1, 1, 1, 2, 3, 4, 7, 8, 16))
         self.batch = rng.choice((1, 1, 2, 3, 8, 33))
-        self.page = rng.choice((0, 0, 16, 32, 64, 128))
+        self.page = rng.choice((0, 0, 8, 16, 16, 32, 64, 128))
         self.capacity = rng.choice((64, 500, 1000, 4096))
         if self.page:
             self.capacity = -(-self.capacity // self.page) * self.page

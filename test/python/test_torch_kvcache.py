@@ -132,7 +132,7 @@ def test_one_pool_and_other_orders_of_dimensions(ours):
     ({"lengths": (1, 2, 3)}, TypeError, "lengths must be a PyTorch tensor, found tuple"),
     ({"lengths": torch.tensor([200, 0, 0], dtype=torch.int32)}, ValueError, "lengths must be from 0 to 192, found 200 for batch entry 0"),
     ({"lengths": torch.tensor([0, 65, 0], dtype=torch.int32)}, ValueError, r"page_table must hold pages from 0 to 9, found -1 at \[1, 1\]"),
-    ({"page": 40}, ValueError, "pages must have a multiple of 16 rows"),
+    ({"page": 36}, ValueError, "pages must have a multiple of 8 rows"),
     ({"dim": 36}, ValueError, "head dims must be multiples of 8"),
     ({"window": (1, -1)}, ValueError, "integers of at least 0"),
     ({"window": 3}, ValueError, r"window must be \(left, right\), found 3"),

@@ -76,8 +76,18 @@ struct ScheduleProblem {
 
   /// True if an order of sequences may help.
   bool hasLongestFirst() const { return packed && endsEarly; }
-  /// The number of keys that `tile_n` must divide; 0 if it may have any value.
-  int64_t getKeyStep() const { return std::gcd(keyBlock, page); }
+  /// Pages of a multiple of so many rows may share a tile: the rows of one
+  /// repetition of a swizzle pattern.
+  static constexpr int64_t kPageStep = 8;
+  /// True if a tile of so many keys is in one page, or is whole pages.
+  bool fitsPages(int64_t tileN) const {
+    return page == 0 || page % tileN == 0 ||
+           (page % kPageStep == 0 && tileN % page == 0);
+  }
+  /// True if a tile of so many keys also divides the blocks of lists.
+  bool fitsKeys(int64_t tileN) const {
+    return keyBlock % tileN == 0 && fitsPages(tileN);
+  }
 };
 
 } // namespace fovea

@@ -164,11 +164,11 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   OpBuilder builder(load);
   // TMA clips to the tensor's bounds but supports no other limit.
   Value limit = plan.copiesByTma() ? Value() : load.getLimit();
-  warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
-                       load.getIndices(), limit,
-                       /*condition=*/Value(), buffer, load.getDimsAttr(),
-                       load.getFoldAttr(), load.getFragmentsAttr(),
-                       /*async=*/UnitAttr(), load.getNameAttr());
+  warp::CopyOp::create(
+      builder, load.getLoc(), load.getSource(), load.getIndices(), limit,
+      /*condition=*/Value(), buffer, load.getDimsAttr(), load.getFoldAttr(),
+      load.getFragmentsAttr(),
+      /*async=*/UnitAttr(), load.getNameAttr(), load.getGroupsAttr());
   if (limit != load.getLimit())
     emitZeroRows(builder, load, buffer);
   return buffer;

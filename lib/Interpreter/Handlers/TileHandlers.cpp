@@ -244,10 +244,14 @@ public:
     for (Value index : indices)
       start.push_back(frame.getInteger(index));
     bounds.assign(memref.sizes.begin(), memref.sizes.end());
-    if (limit)
+    if (limit && dims.hasGroups())
+      rows = std::clamp<int64_t>(frame.getInteger(limit) - start[dims.row], 0,
+                                 rows);
+    else if (limit)
       bounds[dims.row] = std::min(bounds[dims.row], frame.getInteger(limit));
-    for (auto [dim, index] : llvm::enumerate(start)) {
-      if (dims.contains(dim))
+    for (size_t dim = 0; dim < memref.sizes.size(); ++dim) {
+      int64_t index = start[dim];
+      if (dims.contains(dim) || int64_t(dim) == dims.group)
         continue;
       isOutside = index < 0 || index >= bounds[dim];
       if (isOutside)
@@ -275,8 +279,10 @@ public:
       return;
     for (int64_t row = 0; row < rows; ++row) {
       int64_t place = offset;
-      if (!addCoordinate(place, dims.row, row / dims.foldExtent) ||
-          !addCoordinate(place, dims.fold, row % dims.foldExtent))
+      if (dims.hasGroups()
+              ? !addGroupedRow(place, row)
+              : !addCoordinate(place, dims.row, row / dims.foldExtent) ||
+                    !addCoordinate(place, dims.fold, row % dims.foldExtent))
         continue;
       if (dims.inFragments && dims.column == -1) {
         visit(
@@ -310,6 +316,15 @@ private:
     int64_t inBlock = (start[dims.row] + row) % tile::BoxDims::kFragmentRows;
     return inBlock * memref.strides[dims.row] -
            dims.getFragmentRowOffset(inBlock);
+  }
+
+  /// Adds the offset of a row with an index of its group; returns false if it
+  /// is out of bounds.
+  bool addGroupedRow(int64_t &place, int64_t row) const {
+    size_t at = dims.getGroupIndex(row / dims.groupRows, memref.sizes.size());
+    int64_t distance = start[at] - start[dims.group];
+    return addCoordinate(place, dims.group, distance) &&
+           addCoordinate(place, dims.row, row % dims.groupRows);
   }
 
   /// Adds the offset of a coordinate along a dimension; returns false if it is

@@ -51,7 +51,7 @@ def attention_with_kvcache(
         head_dim).
     k_cache, v_cache
         with ``page_table`` the pools of pages, (pages, page, kv_heads, head_dim), where page
-        is a multiple of 16; multiples of 128 are fastest. Without, (batch, keys, kv_heads,
+        is a multiple of 8, best a divisor or a multiple of 64. Without, (batch, keys, kv_heads,
         head_dim). heads is a multiple of kv_heads. All strides work if rows are contiguous;
         ``.transpose(1, 2)`` of (pages, kv_heads, page, head_dim) is read in place.
     lengths
@@ -241,8 +241,8 @@ def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Ten
     if page_table is None:
         if k_cache.shape[0] != batch:
             raise ValueError(f"without page_table, k_cache must have one batch entry per sequence, found {k_cache.shape[0]} and {batch}")
-    elif rows % 16 or not rows:
-        raise ValueError(f"pages must have a multiple of 16 rows, found k_cache of shape {list(k_cache.shape)}, "
+    elif rows % 8 or not rows:
+        raise ValueError(f"pages must have a multiple of 8 rows, found k_cache of shape {list(k_cache.shape)}, "
                          "which is (pages, page, kv_heads, head_dim)")
     elif not k_cache.shape[0] or not page_table.shape[1]:
         raise ValueError(f"k_cache and page_table must have pages, found {k_cache.shape[0]} and {page_table.shape[1]}")

@@ -36,7 +36,7 @@ static Value loadQueries(const ForwardKernel &kernel) {
       /*limit=*/Value(), b.getDenseI64ArrayAttr({kernel.getRowDim(), 3}),
       kernel.getFold(),
       /*fragments=*/UnitAttr(), /*by_register=*/UnitAttr(),
-      b.getStringAttr("q"));
+      b.getStringAttr("q"), /*groups=*/DenseI64ArrayAttr());
 }
 
 /// Creates the softmax sum over the blocks. Of its regions only the one that

@@ -46,11 +46,13 @@ BlockPosition KeyAddressing::locate(KernelBuilder &kb, Value key,
       return {batch, key, limit};
     return {batch, kb.make<arith::AddIOp>(firstKey, key), limit};
   }
-  assert(pages->rows % size == 0 && "a block is in one page");
   Value rows = kb.constant(pages->rows);
   Value entry = kb.make<arith::DivUIOp>(key, rows);
   Value page = emitPage(kb, *pages, batch, entry);
   named("page", page);
+  if (pages->rows < size)
+    return locatePages(kb, key, entry, page, size / pages->rows);
+  assert(pages->rows % size == 0 && "a block is in one page");
   // The first key of the page.
   Value first = kb.make<arith::MulIOp>(entry, rows);
   Value row = kb.constant(0);
@@ -61,6 +63,20 @@ BlockPosition KeyAddressing::locate(KernelBuilder &kb, Value key,
   Value end = kb.make<arith::MaxSIOp>(kb.make<arith::SubIOp>(limit, first),
                                       kb.constant(0));
   return {page, row, end};
+}
+
+BlockPosition KeyAddressing::locatePages(KernelBuilder &kb, Value key,
+                                         Value entry, Value page,
+                                         int64_t count) const {
+  Value zero = kb.constant(0);
+  Value end = kb.make<arith::MaxSIOp>(kb.make<arith::SubIOp>(limit, key), zero);
+  BlockPosition position{page, zero, end};
+  for (int64_t number = 1; number < count; ++number) {
+    Value next = kb.make<arith::AddIOp>(entry, kb.constant(number));
+    position.pages.push_back(emitPage(kb, *pages, batch, next));
+    named("page", position.pages.back());
+  }
+  return position;
 }
 
 KeyAddressing fovea::makePagedAddressing(KernelBuilder &kb,
@@ -85,6 +101,19 @@ Value fovea::emitKeyCapacity(KernelBuilder &kb,
 Value fovea::loadBlock(KernelBuilder &kb, Value memref,
                        const BlockPosition &position, Value head, int64_t rows,
                        int64_t columns, StringRef name) {
-  return kb.loadHead(memref, position.batch, head, position.row, /*column=*/0,
-                     rows, columns, position.limit, name);
+  if (position.pages.empty())
+    return kb.loadHead(memref, position.batch, head, position.row,
+                       /*column=*/0, rows, columns, position.limit, name);
+  OpBuilder &b = kb.builder;
+  SmallVector<Value> indices = {position.batch, head, position.row,
+                                kb.constant(0)};
+  llvm::append_range(indices, position.pages);
+  int64_t rowsOfPage = rows / int64_t(position.pages.size() + 1);
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  return tile::LoadOp::create(
+      b, getNamedLoc(kb.getLoc(), name), kb.tileType(rows, columns, element),
+      memref, indices, position.limit, b.getDenseI64ArrayAttr({2, 3}),
+      /*fold=*/DenseI64ArrayAttr(), /*fragments=*/UnitAttr(),
+      /*by_register=*/UnitAttr(), b.getStringAttr(name),
+      b.getDenseI64ArrayAttr({0, rowsOfPage}));
 }

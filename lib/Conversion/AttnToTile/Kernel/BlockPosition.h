@@ -21,16 +21,18 @@ namespace fovea {
 /// The position of a block of consecutive rows of one head in memory. `batch`
 /// and `row` are the indices of its first row along the batch and the row
 /// dimension. `limit` is the end of the valid rows along the row dimension, or
-/// null if the tensor ends there.
+/// null if the tensor ends there. A block of several pages has `batch` as its
+/// first page and `pages` as the others, each of so many rows that all begin at
+/// `row`; the limit then counts the rows of all of them.
 struct BlockPosition {
   mlir::Value batch, row, limit;
+  llvm::SmallVector<mlir::Value> pages = {};
 };
 
-/// The positions of one sequence's keys in K and V. Pages of fewer rows than a
-/// block will need a position with several entries of the table.
+/// The positions of one sequence's keys in K and V.
 struct KeyAddressing {
-  /// The page table of a batch entry, if K and V are page pools. Pages have
-  /// `rows` rows, a multiple of a block's keys, so a block is in one page.
+  /// The page table of a batch entry, if K and V are page pools. The `rows` of
+  /// a page are a multiple of a block's keys, or these are a multiple of them.
   struct Pages {
     mlir::Value table, pool;
     int64_t rows;
@@ -49,6 +51,13 @@ struct KeyAddressing {
   /// yields a page of the pool: the index of the entry and the entry itself are
   /// clamped.
   BlockPosition locate(KernelBuilder &kb, mlir::Value key, int64_t size) const;
+
+private:
+  /// The position of `count` pages from the table's `entry` on, `page` being
+  /// the first one.
+  BlockPosition locatePages(KernelBuilder &kb, mlir::Value key,
+                            mlir::Value entry, mlir::Value page,
+                            int64_t count) const;
 };
 
 /// The addressing of batch entry `batch`, with `keys` keys, in the page pool

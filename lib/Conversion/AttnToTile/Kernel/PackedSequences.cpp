@@ -23,8 +23,6 @@
 
 #include "Kernel/PackedSequences.h"
 
-#include "Kernel/SequenceOrder.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -15,7 +15,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_PACKEDSEQUENCES_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_PACKEDSEQUENCES_H
 
-#include "Kernel/KernelBuilder.h"
+#include "Kernel/SequenceOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -36,20 +36,6 @@ struct PackedTile {
   /// True if the item exists, i1: the grid has room for more, which have no
   /// rows and the position of the last item.
   mlir::Value exists;
-};
-
-/// What the loop needs to know of the sequences.
-struct PackedWork {
-  /// Operand index of the offsets of the queries, and the queries' memref.
-  unsigned offsets;
-  mlir::Value queries;
-  /// Heads of which each has its tiles, and tile rows per query.
-  mlir::Value heads;
-  int64_t rowsPerQuery = 1;
-  /// Operand index of the offsets of keys, or else of the numbers of keys; only
-  /// for an order of sequences.
-  std::optional<unsigned> keys = {};
-  bool keysAreOffsets = true;
 };
 
 /// Emits the loop over tiles of packed sequences.

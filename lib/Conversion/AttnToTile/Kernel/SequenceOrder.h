@@ -14,9 +14,23 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_SEQUENCEORDER_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_SEQUENCEORDER_H
 
-#include "Kernel/PackedSequences.h"
+#include "Kernel/KernelBuilder.h"
 
 namespace fovea {
+
+/// The packed sequences of a kernel's loop over tiles.
+struct PackedWork {
+  /// Operand index of the offsets of the queries, and the queries' memref.
+  unsigned offsets;
+  mlir::Value queries;
+  /// Heads of which each has its tiles, and tile rows per query.
+  mlir::Value heads;
+  int64_t rowsPerQuery = 1;
+  /// Operand index of the offsets of keys, or else of the numbers of keys; only
+  /// for an order of sequences.
+  std::optional<unsigned> keys = {};
+  bool keysAreOffsets = true;
+};
 
 // Rows of the scratch memory of the order. For each position, and one past the
 // last:

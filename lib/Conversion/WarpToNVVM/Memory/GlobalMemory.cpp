@@ -77,6 +77,10 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    if (op.getGroups())
+      return op.emitOpError(
+          "'groups' are supported only where a tile is copied "
+          "to shared memory");
     FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
     if (failed(view))
       return failure();

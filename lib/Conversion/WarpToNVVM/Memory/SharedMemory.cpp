@@ -172,6 +172,8 @@ private:
   Value emitLimit();
   /// The address of a row folded from two coordinates, and whether it exists.
   std::pair<Value, Value> emitFoldedRow(Value index);
+  /// The same for a row of a group.
+  std::pair<Value, Value> emitGroupedRow(Value index);
   void emitRow(int64_t start);
   void emitChunk(Value from, Value to, Value rowExists, int64_t column,
                  int64_t start);
@@ -221,13 +223,14 @@ CopyEmitter::CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
   hasRaggedColumns = !hasStaticColumns(op, view);
   // Rows at multiples of 8 have the same swizzle: their addresses differ by
   // constants.
-  isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded();
+  isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded() &&
+              !dims.hasGroups();
 }
 
 Value CopyEmitter::emitCommonOffset() {
   Value common = emitI64(b, loc, 0);
   for (int64_t dim = 0; dim < view.type.getRank(); ++dim)
-    if (!dims.contains(dim))
+    if (!dims.contains(dim) && dim != dims.group)
       common = arith::AddIOp::create(
           b, loc, common,
           arith::MulIOp::create(b, loc, emitToI64(b, loc, op.getIndices()[dim]),
@@ -236,7 +239,9 @@ Value CopyEmitter::emitCommonOffset() {
 }
 
 Value CopyEmitter::emitLimit() {
-  Value limit = view.sizes[dims.row];
+  // The limit of groups is that of the rows in all of them.
+  Value limit =
+      dims.hasGroups() ? emitI64(b, loc, INT32_MAX) : view.sizes[dims.row];
   if (op.getLimit())
     limit =
         arith::MinSIOp::create(b, loc, limit, emitToI64(b, loc, op.getLimit()));
@@ -310,6 +315,41 @@ std::pair<Value, Value> CopyEmitter::emitFoldedRow(Value index) {
   return {place, exists};
 }
 
+std::pair<Value, Value> CopyEmitter::emitGroupedRow(Value index) {
+  Value rowsOfGroup = emitI32(b, loc, dims.groupRows);
+  Value number = arith::DivUIOp::create(b, loc, index, rowsOfGroup);
+  int64_t rank = view.type.getRank();
+  auto getIndex = [&](int64_t group) {
+    return emitToI32(b, loc, op.getIndices()[dims.getGroupIndex(group, rank)]);
+  };
+  Value group = getIndex(0);
+  for (int64_t other = 1; other < rows / dims.groupRows; ++other)
+    group = arith::SelectOp::create(
+        b, loc,
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
+                              emitI32(b, loc, other)),
+        getIndex(other), group);
+  Value along = arith::AddIOp::create(
+      b, loc, firstRow, arith::RemUIOp::create(b, loc, index, rowsOfGroup));
+  Value logical = arith::AddIOp::create(b, loc, firstRow, index);
+  auto isBelow = [&](Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
+  };
+  Value inTensor = arith::AndIOp::create(
+      b, loc, isBelow(along, emitToI32(b, loc, view.sizes[dims.row])),
+      isBelow(group, emitToI32(b, loc, view.sizes[dims.group])));
+  Value exists =
+      arith::AndIOp::create(b, loc, inTensor, isBelow(logical, limit));
+  Value distance = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, emitToI64(b, loc, along), rowStride),
+      arith::MulIOp::create(b, loc, emitToI64(b, loc, group),
+                            view.strides[dims.group]));
+  Value place = LLVM::GEPOp::create(b, loc, origin.getType(), element, origin,
+                                    ArrayRef<LLVM::GEPArg>{distance});
+  return {place, exists};
+}
+
 void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,
                             int64_t column, int64_t start) {
   int64_t size = view.type.getDimSize(dims.column);
@@ -356,11 +396,13 @@ void CopyEmitter::emitRow(int64_t start) {
   Value from = source, to = destination, exists;
   if (dims.isFolded())
     std::tie(from, exists) = emitFoldedRow(current);
+  else if (dims.hasGroups())
+    std::tie(from, exists) = emitGroupedRow(current);
   else
     exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                    coordinate, limit);
   if (!isRegular) {
-    if (!dims.isFolded())
+    if (!dims.isFolded() && !dims.hasGroups())
       from = emitAddress(b, loc, block, current, rowBytes);
     to = LLVM::GEPOp::create(b, loc, target.getType(), b.getI8Type(), target,
                              ArrayRef<LLVM::GEPArg>{emitSwizzle(

@@ -66,9 +66,12 @@ static int64_t getIssuedRows(warp::CopyOp copy, int64_t clusterSize) {
   return copy.getTarget().getType().getDimSize(0) / clusterSize;
 }
 
-/// Rows that one instruction copies: all of them, or an equal part that holds
-/// whole folds.
-static int64_t getBoxRows(int64_t rows, int64_t foldExtent) {
+/// Rows that one instruction copies: a group, or all of them, or an equal part
+/// that holds whole folds.
+static int64_t getBoxRows(int64_t rows, const tile::BoxDims &dims) {
+  if (dims.hasGroups())
+    return dims.groupRows;
+  int64_t foldExtent = dims.foldExtent;
   int64_t parts = llvm::divideCeil(rows, kMaxBox);
   while (rows % (parts * foldExtent) != 0)
     ++parts;
@@ -100,6 +103,13 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
     return copy.emitOpError("each CTA copies whole folds of up to ")
            << kMaxBox << " rows, found " << extent << " in a fold and "
            << rows / clusterSize << " in all";
+  int64_t groupRows = copy.getBoxDims().groupRows;
+  if (groupRows % kPatternRows != 0 || groupRows > kMaxBox)
+    return copy.emitOpError("copies groups of a multiple of ")
+           << kPatternRows << " rows, up to " << kMaxBox << ", found "
+           << groupRows;
+  if (groupRows != 0 && clusterSize > 1)
+    return copy.emitOpError("does not support groups in a cluster");
   auto space =
       cast<warp::SharedAttr>(copy.getTarget().getType().getMemorySpace());
   if (space.getCtas() != 1 && space.getCtas() != clusterSize)
@@ -206,9 +216,9 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   int64_t rows = warp::getRowsOfCta(view->type);
   int64_t issued = getIssuedRows(copy, roles.clusterSize);
   int64_t columns = view->type.getDimSize(1);
-  int64_t panel = view->getPanel(), extent = copy.getBoxDims().foldExtent,
-          boxRows = getBoxRows(issued, extent),
-          rowAt = getMapRow(copy.getBoxDims());
+  tile::BoxDims dims = copy.getBoxDims();
+  int64_t panel = view->getPanel(), extent = dims.foldExtent,
+          boxRows = getBoxRows(issued, dims), rowAt = getMapRow(dims);
   int64_t rowBytes = view->getRowBytes();
   Value base = emitSharedAddress(b, loc, *view->buffer.getOffset());
   if (view->stage)
@@ -216,9 +226,11 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
         b, loc, base,
         arith::MulIOp::create(b, loc, view->stage,
                               emitI32(b, loc, view->getStageBytes())));
+  SmallVector<int64_t> mapDims = getMapDims(dims, copy.getSource());
   SmallVector<Value> start;
-  for (int64_t dim : getMapDims(copy.getBoxDims(), copy.getSource()))
+  for (int64_t dim : mapDims)
     start.push_back(emitToI32(b, loc, copy.getIndices()[dim]));
+  int64_t rank = cast<MemRefType>(copy.getSource().getType()).getRank();
   Value hint = emitI64(b, loc, policy);
   Value ctas;
   if (roles.rank) {
@@ -238,8 +250,14 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
       SmallVector<Value> place = start;
       place[0] =
           arith::AddIOp::create(b, loc, place[0], emitI32(b, loc, column));
-      place[rowAt] = arith::AddIOp::create(b, loc, place[rowAt],
-                                           emitI32(b, loc, row / extent));
+      if (dims.hasGroups()) {
+        size_t at = dims.getGroupIndex(row / dims.groupRows, rank);
+        place[llvm::find(mapDims, dims.group) - mapDims.begin()] =
+            emitToI32(b, loc, copy.getIndices()[at]);
+      } else {
+        place[rowAt] = arith::AddIOp::create(b, loc, place[rowAt],
+                                             emitI32(b, loc, row / extent));
+      }
       int64_t distance = (column / panel * rows + row) * rowBytes;
       Value to = arith::AddIOp::create(b, loc, base, emitI32(b, loc, distance));
       emitBoxCopy(b, loc, to, map, place, barrier, ctas, hint, leader);
@@ -286,8 +304,8 @@ LogicalResult TmaLoads::add(warp::CopyOp copy) {
     return failure();
   if (copy.getFragments())
     return success();
-  int64_t rows = getBoxRows(getIssuedRows(copy, abi.getCluster()),
-                            copy.getBoxDims().foldExtent);
+  int64_t rows =
+      getBoxRows(getIssuedRows(copy, abi.getCluster()), copy.getBoxDims());
   FailureOr<Value> map =
       getTensorMap(copy, copy.getSource(), copy.getBoxDims(),
                    copy.getTarget().getType(), rows, kernel, abi);

@@ -28,7 +28,12 @@ static void moveBox(OpBuilder &b, Location loc, MutableOperandRange indices,
   index.set(addOffset(b, loc, index.get(), rows / dims.foldExtent));
 }
 
-int64_t LoadOp::getRowUnit() { return getBoxDims().foldExtent; }
+int64_t LoadOp::getRowUnit() {
+  // The rows of all groups have one start.
+  if (getBoxDims().hasGroups())
+    return getResult().getType().getDimSize(0);
+  return getBoxDims().foldExtent;
+}
 
 SmallVector<Value> LoadOp::restrictToRows(OpBuilder &b, int64_t first,
                                           int64_t) {

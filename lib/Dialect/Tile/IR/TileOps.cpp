@@ -281,6 +281,34 @@ LogicalResult fovea::tile::verifyFold(Operation *op, MemRefType memref,
   return success();
 }
 
+LogicalResult fovea::tile::verifyGroups(Operation *op, MemRefType memref,
+                                        ArrayRef<int64_t> dims,
+                                        std::optional<ArrayRef<int64_t>> fold,
+                                        std::optional<ArrayRef<int64_t>> groups,
+                                        int64_t rows, size_t numIndices) {
+  size_t expected = memref.getRank();
+  if (groups) {
+    if (groups->size() != 2)
+      return op->emitOpError("groups must be a dimension and a number of rows, "
+                             "found ")
+             << groups->size() << " entries";
+    int64_t dim = (*groups)[0], extent = (*groups)[1];
+    if (fold || dims[0] == -1 || dim < 0 || dim >= memref.getRank() ||
+        llvm::is_contained(dims, dim))
+      return op->emitOpError("groups need a dimension of the memref besides "
+                             "those of dims, and no fold, found ")
+             << dim;
+    if (extent < 1 || rows % extent != 0)
+      return op->emitOpError("groups must divide the ")
+             << rows << " rows, found groups of " << extent;
+    expected += rows / extent - 1;
+  }
+  if (numIndices != expected)
+    return op->emitOpError("needs ")
+           << expected << " indices, found " << numIndices;
+  return success();
+}
+
 /// Checks the optional `limit` of a load or store.
 static LogicalResult verifyLimit(Operation *op, Value limit,
                                  ArrayRef<int64_t> dims) {
@@ -328,8 +356,9 @@ static LogicalResult verifyFragments(Operation *op, MemRefType memref,
     return op->emitOpError("'by_register' needs a matrix in 'fragments'");
   if (!dims.inFragments)
     return success();
-  if (limit || dims.isFolded())
-    return op->emitOpError("tiles in fragments must have no limit and no fold");
+  if (limit || dims.isFolded() || dims.hasGroups())
+    return op->emitOpError(
+        "tiles in fragments must have no limit, no fold and no groups");
   int64_t last = memref.getRank() - 1;
   bool isVector = dims.isVector();
   if (isVector ? std::max(dims.row, dims.column) != last
@@ -361,10 +390,15 @@ static LogicalResult verifyFragments(Operation *op, MemRefType memref,
 }
 
 LogicalResult LoadOp::verify() {
-  if (failed(verifyBox(*this, getSource().getType(), getIndices().size(),
-                       getDims(), getResult().getType())) ||
+  int64_t rows = getResult().getType().getDimSize(0);
+  // The check of groups is that of the number of indices.
+  if (failed(verifyBox(*this, getSource().getType(),
+                       getSource().getType().getRank(), getDims(),
+                       getResult().getType())) ||
       failed(verifyFold(*this, getSource().getType(), getDims(), getFold(),
-                        getResult().getType().getDimSize(0))) ||
+                        rows)) ||
+      failed(verifyGroups(*this, getSource().getType(), getDims(), getFold(),
+                          getGroups(), rows, getIndices().size())) ||
       failed(verifyFragments(*this, getSource().getType(), getBoxDims(),
                              getLimit(), getResult().getType())))
     return failure();

@@ -285,18 +285,24 @@ static LogicalResult verifyFragments(CopyOp op) {
                           "dimension, a multiple of ")
            << fovea::tile::BoxDims::kFragmentElements
            << " elements, found dims " << op.getDimsAttr() << " and " << target;
-  if (!source.getLayout().isIdentity() || op.getLimit() || op.getFold())
-    return op.emitOpError(
-        "'fragments' needs contiguous memory, no 'limit' and no 'fold'");
+  if (!source.getLayout().isIdentity() || op.getLimit() || op.getFold() ||
+      op.getGroups())
+    return op.emitOpError("'fragments' needs contiguous memory, no 'limit', no "
+                          "'fold' and no 'groups'");
   return success();
 }
 
 LogicalResult CopyOp::verify() {
   if (getFragments())
     return verifyFragments(*this);
-  return verifyCopy(*this, {"source", cast<MemRefType>(getSource().getType())},
-                    {"target", getTarget().getType()}, getIndices().size(),
-                    getDims(), getFold());
+  auto source = cast<MemRefType>(getSource().getType());
+  if (failed(verifyCopy(*this, {"source", source},
+                        {"target", getTarget().getType()}, source.getRank(),
+                        getDims(), getFold())))
+    return failure();
+  return tile::verifyGroups(*this, source, getDims(), getFold(), getGroups(),
+                            getTarget().getType().getDimSize(0),
+                            getIndices().size());
 }
 
 LogicalResult ZeroRowsOp::verify() {

@@ -458,7 +458,7 @@ func.func @stream_without_name(%x: tensor<16x64xbf16, #tile.reg>) {
 
 !tile = tensor<16x64xf32, #tile.reg>
 func.func @fragments_limit(%x: !tile, %M: memref<?x64xf32>, %i: index) {
-  // expected-error@+1 {{tiles in fragments must have no limit and no fold}}
+  // expected-error@+1 {{tiles in fragments must have no limit, no fold and no groups}}
   tile.store %x, %M[%i, %i] limit(%i) dims [0, 1] fragments : !tile, memref<?x64xf32>
   return
 }
@@ -543,5 +543,37 @@ func.func @f(%M: memref<?x8xf32>, %i: index) {
 func.func @f(%M: memref<?x8xf32>, %N: memref<?x16xf32>, %i: index) {
   // expected-error@+1 {{source and target must have the same element type and copied dimensions, found 'memref<?x8xf32>' and 'memref<?x16xf32>'}}
   tile.copy_rows %M[%i] to %N[%i] : memref<?x8xf32> to memref<?x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %i: index) {
+  // expected-error@+1 {{groups must be a dimension and a number of rows, found 1 entries}}
+  %x = tile.load %M[%i, %i, %i, %i] dims [1, 2] groups [0] : memref<?x?x64xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %i: index) {
+  // expected-error@+1 {{groups need a dimension of the memref besides those of dims, and no fold, found 1}}
+  %x = tile.load %M[%i, %i, %i, %i] dims [1, 2] groups [1, 8] : memref<?x?x64xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %i: index) {
+  // expected-error@+1 {{groups must divide the 16 rows, found groups of 12}}
+  %x = tile.load %M[%i, %i, %i, %i] dims [1, 2] groups [0, 12] : memref<?x?x64xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %i: index) {
+  // expected-error@+1 {{needs 6 indices, found 3}}
+  %x = tile.load %M[%i, %i, %i] dims [1, 2] groups [0, 4] : memref<?x?x64xf32> to tensor<16x64xf32, #tile.reg>
   return
 }

@@ -129,3 +129,11 @@ func.func @transpose(%x: tensor<16x64xf32, #tile.reg>) -> tensor<64x16xf32, #til
   %t = tile.transpose %x : tensor<16x64xf32, #tile.reg> to tensor<64x16xf32, #tile.reg>
   return %t : tensor<64x16xf32, #tile.reg>
 }
+
+// CHECK-LABEL: func.func @groups
+// CHECK-SAME: %[[M:.*]]: memref<?x?x64xbf16>, %[[P:.*]]: index, %[[P1:.*]]: index, %[[P2:.*]]: index, %[[P3:.*]]: index, %[[Z:.*]]: index
+func.func @groups(%m: memref<?x?x64xbf16>, %p: index, %p1: index, %p2: index, %p3: index, %z: index) -> tensor<64x64xbf16, #tile.reg> {
+  // CHECK: tile.load "k" %[[M]][%[[P]], %[[Z]], %[[Z]], %[[P1]], %[[P2]], %[[P3]]] limit(%[[P]]) dims [1, 2] groups [0, 16] : memref<?x?x64xbf16> to tensor<64x64xbf16, #tile.reg>
+  %k = tile.load "k" %m[%p, %z, %z, %p1, %p2, %p3] limit(%p) dims [1, 2] groups [0, 16] : memref<?x?x64xbf16> to tensor<64x64xbf16, #tile.reg>
+  return %k : tensor<64x64xbf16, #tile.reg>
+}

@@ -76,8 +76,8 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
 
     The interpreter rejects lengths and entries out of range. Kernels clamp
     `n[b]` to `[0, P * page]` and entries to the pages of the pool. They need a
-    page size in the type of K and V, a multiple of 16, and choose a `tile_n`
-    that divides it. The form has no gradients.
+    page size in the type of K and V, a multiple of 8, and choose a `tile_n`
+    that divides it or is a multiple of it. The form has no gradients.
 
     Example:
     ```mlir

@@ -53,22 +53,36 @@ struct BoxDims {
   /// Row `r` has offset `r / foldExtent` along `row` and `r % foldExtent` along
   /// `fold`; -1 and 1 without a fold.
   int64_t fold = -1, foldExtent = 1;
+  /// Each `groupRows` rows begin at an index of their own along `group`; -1 and
+  /// 0 without groups.
+  int64_t group = -1, groupRows = 0;
   /// Elements are in MMA fragment order, by lane or by register; see
   /// `tile.load`.
   bool inFragments = false, byRegister = false;
 
   BoxDims(llvm::ArrayRef<int64_t> dims,
           std::optional<llvm::ArrayRef<int64_t>> folded,
-          bool inFragments = false, bool byRegister = false)
+          bool inFragments = false, bool byRegister = false,
+          std::optional<llvm::ArrayRef<int64_t>> groups = std::nullopt)
       : row(dims[0]), column(dims[1]), inFragments(inFragments),
         byRegister(byRegister) {
-    if (!folded)
-      return;
-    fold = (*folded)[0];
-    foldExtent = (*folded)[1];
+    if (folded) {
+      fold = (*folded)[0];
+      foldExtent = (*folded)[1];
+    }
+    if (groups) {
+      group = (*groups)[0];
+      groupRows = (*groups)[1];
+    }
   }
 
   bool isFolded() const { return fold != -1; }
+  bool hasGroups() const { return group != -1; }
+  /// The place among a tile's indices of that of a group of rows along `group`:
+  /// those of the groups after the first one follow one index per dimension.
+  size_t getGroupIndex(int64_t number, int64_t rank) const {
+    return number == 0 ? group : rank + number - 1;
+  }
   bool isVector() const { return row == -1 || column == -1; }
   /// Extents of a fragment of a matrix and of a vector.
   static constexpr int64_t kFragmentRows = 16, kFragmentColumns = 8,
@@ -131,6 +145,14 @@ llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
                                llvm::ArrayRef<int64_t> dims,
                                std::optional<llvm::ArrayRef<int64_t>> fold,
                                int64_t rows);
+
+/// Checks the `groups` of a box of `rows` rows with `numIndices` indices, dims
+/// being valid. Without groups there is one index per dimension.
+llvm::LogicalResult verifyGroups(mlir::Operation *op, mlir::MemRefType memref,
+                                 llvm::ArrayRef<int64_t> dims,
+                                 std::optional<llvm::ArrayRef<int64_t>> fold,
+                                 std::optional<llvm::ArrayRef<int64_t>> groups,
+                                 int64_t rows, size_t numIndices);
 } // namespace fovea::tile
 
 #include "fovea/Dialect/Tile/IR/TileDialect.h.inc"

@@ -218,6 +218,12 @@ def Tile_LoadOp : Tile_Op<"load", [
     With `fold [d, n]`, rows run along two memref dimensions: row `r` has offset
     `r div n` along `dims[0]` and offset `r mod n` along `d`.
 
+    With `groups [d, n]`, each `n` rows begin at an index of their own along
+    dimension `d`, and at the same index along `dims[0]`: row `r` has offset
+    `r mod n` along `dims[0]`. The first group's index is that of dimension `d`;
+    those of the others follow the indices of the memref's dimensions. A `limit`
+    counts the rows of all groups from the index along `dims[0]` on.
+
     With `fragments`, the memref's last two dimensions store their elements in
     the order of MMA accumulator fragments. The matrix is divided into blocks of
     16 rows by 8 columns. Each block is contiguous, and blocks of the same 16
@@ -241,17 +247,21 @@ def Tile_LoadOp : Tile_Op<"load", [
     // 16 heads of 4 queries each.
     %q = tile.load %Q[%b, %h, %c0, %c0] dims [1, 3] fold [2, 4]
       : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
+    // Pages %p0, %p1, %p2 and %p3 of 16 rows each.
+    %p = tile.load %K[%p0, %h, %c0, %c0, %p1, %p2, %p3] dims [2, 3] groups [0, 16]
+      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
     ```
   }];
   let arguments = (ins
     Arg<AnyMemRef, "the source memory">:$source,
-    Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension">:$indices,
+    Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension; then those of further groups">:$indices,
     Arg<Optional<Index>, "exclusive upper bound of the valid indices of `dims[0]`">:$limit,
     Arg<DenseI64ArrayAttr, "the memref dimensions of the tile's rows and columns; -1: none">:$dims,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n consecutive rows run along dimension d">:$fold,
     Arg<UnitAttr, "memory is in the order of MMA accumulator fragments">:$fragments,
     Arg<UnitAttr, "fragments store each register of all lanes contiguously">:$by_register,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: each n rows begin at an index of their own along dimension d">:$groups);
   let results = (outs Res<Tile_AnyTile, "the loaded elements; 0 outside the memref">:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
                                 "::mlir::Value":$source,
@@ -263,16 +273,18 @@ def Tile_LoadOp : Tile_Op<"load", [
           $_builder.getDenseI64ArrayAttr(dims),
           /*fold=*/::mlir::DenseI64ArrayAttr(),
           /*fragments=*/::mlir::UnitAttr(),
-          /*by_register=*/::mlir::UnitAttr(), name);
+          /*by_register=*/::mlir::UnitAttr(), name,
+          /*groups=*/::mlir::DenseI64ArrayAttr());
   }]>];
   let extraClassDeclaration = [{
     BoxDims getBoxDims() {
-      return {getDims(), getFold(), getFragments(), getByRegister()};
+      return {getDims(), getFold(), getFragments(), getByRegister(),
+              getGroups()};
     }
   }];
   let assemblyFormat = [{
     ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
-    (`fold` $fold^)? (`fragments` $fragments^)?
+    (`fold` $fold^)? (`groups` $groups^)? (`fragments` $fragments^)?
     (`by_register` $by_register^)? attr-dict `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;

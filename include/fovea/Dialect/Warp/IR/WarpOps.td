@@ -94,7 +94,8 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     Copies the tile of `source` that starts at the given indices into `target`.
     The rows and columns of the tile run along the dimensions `dims` of the
     memref. Elements outside the memref, and rows at or after `limit`, become 0.
-    `fold` interleaves heads into the rows as for `tile.load`. With `if`, the
+    `fold` interleaves heads into the rows, and `groups` places groups of rows,
+    as for `tile.load`. With `if`, the
     copy is skipped if the condition is false.
 
     Without `async`, the data is visible to the whole CTA when the op completes,
@@ -115,7 +116,7 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
   }];
   let arguments = (ins
     Arg<AnyMemRef, "the global memory to read">:$source,
-    Arg<Variadic<Index>, "start of the tile: one index per dimension of the memref">:$indices,
+    Arg<Variadic<Index>, "start of the tile: one index per dimension of the memref; then those of further groups">:$indices,
     Arg<Optional<Index>, "the first row, along `dims[0]`, that becomes 0">:$limit,
     Arg<Optional<I1>, "whether to copy">:$condition,
     Arg<Warp_SharedBuffer, "the buffer to write; its shape is that of the tile">:$target,
@@ -123,14 +124,18 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n adjacent rows run along dimension d">:$fold,
     Arg<UnitAttr, "memory is in the order of MMA fragments">:$fragments,
     Arg<UnitAttr, "the copy completes later; it fills the stage that the producer acquired">:$async,
-    Arg<OptionalAttr<StrAttr>, "the stream that the copy belongs to">:$name);
+    Arg<OptionalAttr<StrAttr>, "the stream that the copy belongs to">:$name,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: each n rows begin at an index of their own along dimension d">:$groups);
   let extraClassDeclaration = [{
-    tile::BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
+    tile::BoxDims getBoxDims() {
+      return {getDims(), getFold(), getFragments(), /*byRegister=*/false,
+              getGroups()};
+    }
   }];
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
     (`if` `(` $condition^ `)`)? `dims` $dims (`fold` $fold^)?
-    (`fragments` $fragments^)? `to` $target
+    (`groups` $groups^)? (`fragments` $fragments^)? `to` $target
     attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

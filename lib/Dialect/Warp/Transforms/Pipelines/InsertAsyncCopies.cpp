@@ -74,11 +74,11 @@ static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
         return mapping.lookupOrDefault(index);
       });
   Value limit = copy.getLimit();
-  warp::CopyOp::create(b, loc, copy.getSource(), indices,
-                       limit ? mapping.lookupOrDefault(limit) : Value(),
-                       condition, target, copy.getDimsAttr(),
-                       copy.getFoldAttr(), copy.getFragmentsAttr(),
-                       /*async=*/b.getUnitAttr(), copy.getNameAttr());
+  warp::CopyOp::create(
+      b, loc, copy.getSource(), indices,
+      limit ? mapping.lookupOrDefault(limit) : Value(), condition, target,
+      copy.getDimsAttr(), copy.getFoldAttr(), copy.getFragmentsAttr(),
+      /*async=*/b.getUnitAttr(), copy.getNameAttr(), copy.getGroupsAttr());
   warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
                                  state.phase);
 }

@@ -162,7 +162,7 @@ void Fill::emit(OpBuilder &b, Value stage) const {
     CopyOp::create(b, op->getLoc(), copy.getSource(), copy.getIndices(),
                    copy.getLimit(), Value(), stage, copy.getDimsAttr(),
                    copy.getFoldAttr(), copy.getFragmentsAttr(),
-                   /*async=*/b.getUnitAttr(), name);
+                   /*async=*/b.getUnitAttr(), name, copy.getGroupsAttr());
     return;
   }
   LocalStoreOp::create(b, op->getLoc(), cast<LocalStoreOp>(op).getValue(),

@@ -10,7 +10,8 @@
 // outstanding during an iteration. Conditions of the branches around the loads
 // are computed ahead with them. If the address may repeat in consecutive
 // iterations, the loop also carries the indices and skips the load while they
-// stay equal.
+// stay equal. Many loads of one memref share a branch, and are skipped only if
+// their indices do not advance in each iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,9 @@ struct PrefetchScalarsPass
   void runOnKernel() override;
 };
 
+// Up to so many loads of one memref have branches of their own.
+static constexpr unsigned kMostBranches = 3;
+
 /// A scalar load in a loop body, or in a branch of it.
 struct ScalarRead {
   memref::LoadOp load;
@@ -52,7 +56,10 @@ struct ScalarRead {
   Operation *getAncestor() {
     return branch ? branch.getOperation() : load.getOperation();
   }
-  bool isInThen() { return load->getParentRegion() == &branch.getThenRegion(); }
+  bool isInThen() const {
+    scf::IfOp around = branch;
+    return load->getParentRegion() == &around.getThenRegion();
+  }
 };
 
 /// Moves the loads of one loop one iteration ahead.
@@ -69,12 +76,29 @@ private:
   bool addSlice(Value value);
   /// True if `index` depends on the induction variable.
   bool isVariant(Value index);
-  /// True if such an index may still be equal in consecutive iterations,
-  /// because it is not affine in the induction variable.
+  /// True if such an index is not affine in the induction variable: it may be
+  /// equal in consecutive iterations.
   bool isClamped(Value index);
+  /// By how much such an index advances at least in each iteration, until it
+  /// reaches a bound; 0 if it may be equal in consecutive iterations.
+  int64_t getAdvance(Value index);
+  /// True if both reads can be in one branch.
+  bool sharesBranch(const ScalarRead &first, const ScalarRead &other);
+  /// Whether the value of a read changes; `before` has its last indices.
+  Value emitCondition(OpBuilder &b, const ScalarRead &read, Value exists,
+                      ValueRange before, const IRMapping &mapping);
+  /// Loads the values of reads if the condition is true.
+  ResultRange loadAt(OpBuilder &b, ArrayRef<ScalarRead> together,
+                     Value condition, const IRMapping &mapping,
+                     ValueRange before);
   /// True if the load can run one iteration ahead; `branch` may be null.
   bool canMove(memref::LoadOp load, scf::IfOp branch);
   void findReads();
+  /// True if the loop has many loads of the same memref.
+  bool isOneOfMany(const ScalarRead &read) {
+    memref::LoadOp load = read.load;
+    return counts.lookup(load.getMemRef()) > kMostBranches;
+  }
   /// Emits the values that the loop carries, for iteration `index`: the branch
   /// conditions, then for each load its value and clamped indices. If nothing
   /// is loaded, value and indices are those in `last`.
@@ -85,6 +109,8 @@ private:
 
   scf::ForOp loop;
   SmallVector<ScalarRead> reads;
+  /// The number of reads of each memref.
+  llvm::SmallDenseMap<Value, unsigned> counts;
   llvm::SetVector<scf::IfOp> branches;
   llvm::SetVector<Operation *> slice;
 };
@@ -132,6 +158,38 @@ bool Prefetcher::isClamped(Value index) {
                       [&](Value operand) { return isClamped(operand); });
 }
 
+int64_t Prefetcher::getAdvance(Value index) {
+  constexpr int64_t kSome = 1;
+  if (index == loop.getInductionVar())
+    return getConstantIntValue(loop.getStep()).value_or(kSome);
+  Operation *op = index.getDefiningOp();
+  if (!op || !isVariant(index))
+    return 0;
+  SmallVector<int64_t> advances;
+  for (Value operand : op->getOperands())
+    if (isVariant(operand)) {
+      advances.push_back(getAdvance(operand));
+      if (advances.back() == 0)
+        return 0;
+    }
+  if (isa<arith::AddIOp, arith::SubIOp, arith::IndexCastOp>(op))
+    return advances.size() == 1 ? advances.front() : kSome;
+  if (isa<arith::MulIOp>(op)) {
+    std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1));
+    bool isScaled = advances.size() == 1 && factor && *factor > 0;
+    return isScaled ? advances.front() * *factor : kSome;
+  }
+  if (advances.size() != 1 || !isVariant(op->getOperand(0)))
+    return 0;
+  if (isa<arith::DivUIOp>(op)) {
+    std::optional<int64_t> divisor = getConstantIntValue(op->getOperand(1));
+    return divisor && *divisor > 0 ? advances.front() / *divisor : 0;
+  }
+  bool isBounded =
+      isa<arith::MinUIOp, arith::MinSIOp, arith::MaxUIOp, arith::MaxSIOp>(op);
+  return isBounded ? advances.front() : 0;
+}
+
 void Prefetcher::findReads() {
   auto consider = [&](memref::LoadOp load, scf::IfOp branch) {
     // Loads of a loop-invariant address are left to LICM.
@@ -159,6 +217,13 @@ void Prefetcher::findReads() {
         for (auto load : region.getOps<memref::LoadOp>())
           consider(load, branch);
   }
+  for (ScalarRead &read : reads)
+    ++counts[read.load.getMemRef()];
+  for (ScalarRead &read : reads)
+    if (isOneOfMany(read) && llvm::any_of(read.clamped, [&](Value index) {
+          return getAdvance(index) != 0;
+        }))
+      read.clamped.clear();
 }
 
 SmallVector<Value> Prefetcher::makeInitialValues(OpBuilder &b) {
@@ -189,43 +254,79 @@ SmallVector<Value> Prefetcher::readAt(OpBuilder &b, Value index,
   SmallVector<Value> made;
   for (scf::IfOp branch : branches)
     made.push_back(mapping.lookupOrDefault(branch.getCondition()));
-  for (ScalarRead &read : reads) {
-    Location at = read.load.getLoc();
-    Value reaches = exists;
-    if (read.branch) {
-      Value condition = mapping.lookupOrDefault(read.branch.getCondition());
-      if (!read.isInThen())
-        condition = arith::XOrIOp::create(
-            b, at, condition, arith::ConstantIntOp::create(b, at, 1, 1));
-      reaches = arith::AndIOp::create(b, at, exists, condition);
-    }
-    ValueRange before = last.take_front(1 + read.clamped.size());
-    last = last.drop_front(before.size());
-    Value moves;
-    for (auto [index, previous] :
-         llvm::zip(read.clamped, before.drop_front())) {
-      Value differs =
-          arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne,
-                                mapping.lookupOrDefault(index), previous);
-      moves = moves ? arith::OrIOp::create(b, at, moves, differs).getResult()
-                    : differs;
-    }
-    if (moves)
-      reaches = arith::AndIOp::create(b, at, reaches, moves);
-    auto branch = scf::IfOp::create(
-        b, at, reaches,
-        [&](OpBuilder &b, Location loc) {
-          SmallVector<Value> found(b.clone(*read.load, mapping)->getResults());
-          for (Value index : read.clamped)
-            found.push_back(mapping.lookupOrDefault(index));
-          scf::YieldOp::create(b, loc, found);
-        },
-        [&](OpBuilder &b, Location loc) {
-          scf::YieldOp::create(b, loc, before);
-        });
-    llvm::append_range(made, branch.getResults());
+  for (ArrayRef<ScalarRead> left = reads; !left.empty();) {
+    size_t count = 1;
+    while (count < left.size() && sharesBranch(left.front(), left[count]))
+      ++count;
+    ArrayRef<ScalarRead> together = left.take_front(count);
+    left = left.drop_front(count);
+    size_t values = 0;
+    for (const ScalarRead &read : together)
+      values += 1 + read.clamped.size();
+    ValueRange before = last.take_front(values);
+    last = last.drop_front(values);
+    Value reaches = emitCondition(b, together.front(), exists, before, mapping);
+    llvm::append_range(made, loadAt(b, together, reaches, mapping, before));
   }
   return made;
+}
+
+bool Prefetcher::sharesBranch(const ScalarRead &first,
+                              const ScalarRead &other) {
+  auto isPlain = [&](const ScalarRead &read) {
+    return isOneOfMany(read) && read.clamped.empty() && !read.branch;
+  };
+  memref::LoadOp load = first.load, otherLoad = other.load;
+  return isPlain(first) && isPlain(other) &&
+         load.getMemRef() == otherLoad.getMemRef();
+}
+
+Value Prefetcher::emitCondition(OpBuilder &b, const ScalarRead &read,
+                                Value exists, ValueRange before,
+                                const IRMapping &mapping) {
+  memref::LoadOp load = read.load;
+  Location at = load.getLoc();
+  Value reaches = exists;
+  if (scf::IfOp branch = read.branch) {
+    Value condition = mapping.lookupOrDefault(branch.getCondition());
+    if (!read.isInThen())
+      condition = arith::XOrIOp::create(
+          b, at, condition, arith::ConstantIntOp::create(b, at, 1, 1));
+    reaches = arith::AndIOp::create(b, at, exists, condition);
+  }
+  Value moves;
+  for (auto [index, previous] : llvm::zip(read.clamped, before.drop_front())) {
+    Value differs =
+        arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne,
+                              mapping.lookupOrDefault(index), previous);
+    moves = moves ? arith::OrIOp::create(b, at, moves, differs).getResult()
+                  : differs;
+  }
+  return moves ? arith::AndIOp::create(b, at, reaches, moves).getResult()
+               : reaches;
+}
+
+ResultRange Prefetcher::loadAt(OpBuilder &b, ArrayRef<ScalarRead> together,
+                               Value condition, const IRMapping &mapping,
+                               ValueRange before) {
+  memref::LoadOp first = together.front().load;
+  auto branch = scf::IfOp::create(
+      b, first.getLoc(), condition,
+      [&](OpBuilder &b, Location loc) {
+        SmallVector<Value> found;
+        IRMapping scope = mapping;
+        for (const ScalarRead &read : together) {
+          memref::LoadOp load = read.load;
+          llvm::append_range(found, b.clone(*load, scope)->getResults());
+          for (Value index : read.clamped)
+            found.push_back(mapping.lookupOrDefault(index));
+        }
+        scf::YieldOp::create(b, loc, found);
+      },
+      [&](OpBuilder &b, Location loc) {
+        scf::YieldOp::create(b, loc, before);
+      });
+  return branch.getResults();
 }
 
 /// The insertion point of the next iteration's loads: after the dots that are

@@ -12,7 +12,7 @@ func.func @copy_fragments_dims(%m: memref<?x64xf32>, %b: !vector, %i: index) {
 
 !vector = memref<1x64xf32, #warp.shared<row_bytes = 128>>
 func.func @copy_fragments_strides(%m: memref<?xf32, strided<[?]>>, %b: !vector, %i: index) {
-  // expected-error@+1 {{'fragments' needs contiguous memory, no 'limit' and no 'fold'}}
+  // expected-error@+1 {{'fragments' needs contiguous memory, no 'limit', no 'fold' and no 'groups'}}
   warp.copy %m[%i] dims [-1, 0] fragments to %b : memref<?xf32, strided<[?]>> to !vector
   return
 }

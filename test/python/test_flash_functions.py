@@ -144,11 +144,17 @@ def test_refused(flash, name, options, error, message):
         getattr(flash, name)(q, k, v, **options)
 
 
-def test_packed_queries_over_pages_are_refused(flash):
-    offsets = torch.tensor([0, 20], dtype=torch.int32)
-    with pytest.raises(NotImplementedError, match=r"flash_attn_varlen_func does not support block_table, found a tensor of \[1, 2\]"):
-        flash.flash_attn_varlen_func(*(one[0] for one in tensors(20, 20, 1)), offsets, offsets, 20, 20,
-                                     block_table=torch.zeros(1, 2, dtype=torch.int32))
+def test_packed_queries_over_pages(flash):
+    queries, keys = (0, 20, 21), torch.tensor([0, 30, 47], dtype=torch.int32)
+    q, pools = torch.randn(21, HEADS, DIM), [torch.randn(6, 16, KV_HEADS, DIM) for _ in range(2)]
+    table = torch.tensor([[4, 1, 3], [0, 5, 2]], dtype=torch.int32)
+    found = flash.flash_attn_varlen_func(q, *pools, torch.tensor(queries, dtype=torch.int32), keys, 20, 30, causal=True,
+                                         window_size=(9, -1), softcap=3.0, block_table=table)
+    for b, length in enumerate(keys.diff().tolist()):
+        first, end = queries[b : b + 2]
+        rows = [pool[table[b].long()].flatten(0, 1)[None, :length] for pool in pools]
+        check(found[None, first:end], expected_of(q[None, first:end], *rows, window_mask(end - first, length, (9, -1), True),
+                                                  softcap=3.0))
 
 
 def test_the_kernel_for_cuda(ours):

@@ -205,8 +205,10 @@ def test_restored(ours, calls):
 
 
 @pytest.mark.parametrize("change, error, message", [
+    ({"block_table": torch.zeros(1, 2, dtype=torch.int32), "num_splits": 1}, NotImplementedError,
+     "does not support num_splits with block_table, expected num_splits=None, found 1"),
     ({"block_table": torch.zeros(1, 2, dtype=torch.int32)}, NotImplementedError,
-     r"does not support block_table, expected block_table=None, found a tensor of \[1, 2\]"),
+     "needs cum_seq_q and seqused_k with block_table, found None"),
     ({"seqused_k": torch.ones(1, dtype=torch.int32)}, NotImplementedError, "does not support seqused_k"),
     ({"alibi_slopes": torch.ones(2)}, NotImplementedError, "does not support alibi_slopes"),
     ({"num_splits": 4}, NotImplementedError, "num_splits, expected num_splits=None, found 4"),
@@ -280,3 +282,16 @@ def test_launches(run_python, build):
     from test_torch_calls import run_on_stand_in
 
     assert check_steps(run_on_stand_in(run_python, build, LAUNCHES, START)) == 4
+
+
+def test_varlen_attn_over_pages(active):
+    """PyTorch's function with a block table."""
+    offsets, table = torch.tensor([0, 5, 6], dtype=torch.int32), torch.tensor([[3, 1], [0, 2]], dtype=torch.int32)
+    lengths, pools = torch.tensor([20, 9], dtype=torch.int32), [torch.randn(4, 16, 2, 16) for _ in range(2)]
+    q = torch.randn(6, 2, 16)
+    found = varlen.varlen_attn(q, *pools, offsets, None, 5, 20, window_size=(-1, 0), seqused_k=lengths, block_table=table)
+    for b, (first, end) in enumerate(zip(offsets, offsets[1:])):
+        k, v = (pool[table[b].long()].flatten(0, 1)[: lengths[b]].transpose(0, 1) for pool in pools)
+        hidden = torch.ones(end - first, lengths[b], dtype=torch.bool).tril(int(lengths[b] - (end - first)))
+        expected = F.scaled_dot_product_attention(q[first:end].transpose(0, 1), k, v, attn_mask=hidden)
+        torch.testing.assert_close(found[first:end], expected.transpose(0, 1), rtol=1e-4, atol=1e-4)

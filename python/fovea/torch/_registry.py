@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import torch
 
 from ._attention import _facts
+from ._kvcache import attention_with_kvcache
 from .autograd import _gradients
 from .cache._programs import Program, Window, program_of
 from .ops import _op
@@ -42,9 +43,9 @@ def register_flash(name: str = "FOVEA", *, cpu: Optional[str] = None) -> None:
         as "interpret": the ops on the CPU run that, too, for tests. ``varlen_attn``, which
         PyTorch does not have on the CPU, then works there.
 
-    The kernels raise NotImplementedError for arguments that they do not support: pages
-    (``block_table``), ``seqused_k``, ``alibi_slopes``, ``num_splits`` above 1, debug masks and
-    8-bit floats. Raises NotImplementedError for a PyTorch without the registry, ValueError for
+    The kernels raise NotImplementedError for arguments that they do not support: ``seqused_k``
+    without pages (``block_table``), ``alibi_slopes``, ``num_splits`` above 1, or of 1 with pages,
+    debug masks and 8-bit floats. Raises NotImplementedError for a PyTorch without the registry, ValueError for
     another ``cpu``.
 
     >>> from torch.nn.attention import activate_flash_attention_impl
@@ -281,7 +282,26 @@ def _flash(given: Named, backend: str, numbers: Tuple[int, int]) -> _Call:
                  numbers=numbers)
 
 
+def _over_pages(given: Named, backend: str) -> Any:
+    """Packed queries over keys in pages."""
+    _reject({**given, "dropout_p": given["dropout_p"] or None}, *_PACKED, "block_table", "seqused_k")
+    if given["num_splits"] == 1:
+        raise NotImplementedError("Fovea's flash attention does not support num_splits with block_table, expected num_splits=None, "
+                                  "found 1")
+    if given["seqused_k"] is None or given["cum_seq_q"] is None:
+        raise NotImplementedError("Fovea's flash attention needs cum_seq_q and seqused_k with block_table, found None")
+    query = given["query"]
+    with torch.no_grad():
+        o, lse = attention_with_kvcache(
+            query, given["key"], given["value"], lengths=given["seqused_k"], page_table=given["block_table"],
+            cu_seq_q=given["cum_seq_q"], max_q=given["max_q"], window=_window(given), scale=given["scale"], return_lse=True,
+            backend=backend)
+    return o, lse, query.new_empty(0), query.new_empty(0), query.new_empty(0)
+
+
 def _flash_forward(given: Named, backend: str) -> Any:
+    if given.get("block_table") is not None:
+        return _over_pages(given, backend)
     _reject(given, *_PACKED)
     query, packed = given["query"], _is_packed(given)
     numbers, state = _random(given["dropout_p"], query)

@@ -151,10 +151,16 @@ def flash_attn_varlen_func(
     *,
     backend: str = "cuda",
 ) -> torch.Tensor:
-    """Attention of packed sequences, (rows of all sequences, heads, head_dim)."""
-    _refuse("flash_attn_varlen_func", dropout_p=dropout_p, alibi_slopes=alibi_slopes, return_attn_probs=return_attn_probs,
-            block_table=block_table)
+    """Attention of packed sequences, (rows of all sequences, heads, head_dim). With ``block_table``
+    keys are in pages, and ``cu_seqlens_k`` has their numbers as differences."""
+    _refuse("flash_attn_varlen_func", dropout_p=dropout_p, alibi_slopes=alibi_slopes, return_attn_probs=return_attn_probs)
     _check_deterministic("flash_attn_varlen_func", deterministic)
+    if block_table is not None:
+        out: torch.Tensor = attention_with_kvcache(
+            q, k, v, lengths=cu_seqlens_k.diff().to(torch.int32), page_table=block_table, cu_seq_q=cu_seqlens_q, max_q=max_seqlen_q,
+            causal=causal, window=_sides(window_size, False), scale=softmax_scale, score_mod=_capped(softcap), sinks=s_aux,
+            backend=backend)
+        return out
     left, right = (-1 if side is None else side for side in _sides(window_size, causal))
     return varlen_attn(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale=softmax_scale,
                        window_size=(left, right), enable_gqa=True, score_mod=_capped(softcap), sinks=s_aux, backend=backend)

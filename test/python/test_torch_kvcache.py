@@ -360,13 +360,47 @@ for out in (None, torch.zeros_like(q), torch.zeros_like(q), whole[:2, :, :2], wh
     print("wanted:", *(hex(one.data_ptr()) for one in (q, *pools, table, lengths, found, lse)), flush=True)
 launcher, = _op._launchers.values()
 print("forms:", sum(map(len, launcher._prepared.values())))
+
+# A call of a known form is found without checks of its arguments; others are not.
+checked, check_integers = [], _kvcache._checked_integers
+
+def checks(*arguments):
+    checked.append(arguments)
+    return check_integers(*arguments)
+
+_kvcache._checked_integers = checks
+
+def attend(q=q, table=table, lengths=lengths, **options):
+    return attention_with_kvcache(q, *pools, lengths=lengths, page_table=table, **options)
+
+def capped(score, b, h, i, j):
+    return 2.0 * torch.tanh(score / 2.0)
+
+for index, (found, call) in enumerate((
+    (True, lambda: attend(return_lse=True)), (False, lambda: attend()), (True, lambda: attend()), (False, lambda: attend(causal=True)),
+    (True, lambda: attend(causal=True)), (True, lambda: attend(window=(None, 0))), (False, lambda: attend(window=(3, 0))),
+    (False, lambda: attend(score_mod=capped)), (True, lambda: attend(score_mod=capped)), (False, lambda: attend(scale=0.5)),
+    (True, lambda: attend(scale=0.5)), (False, lambda: attend(q[:, :2])), (True, lambda: attend(q[:, :2])),
+    (False, lambda: attend(table=table[:, :3])), (False, lambda: attend(sinks=torch.zeros(2))), (True, lambda: attend(sinks=torch.ones(2))),
+    (False, lambda: attend(sinks=torch.ones(2).half())), (False, lambda: attend(sinks=torch.ones(2).half())),
+    (False, lambda: attend(q[0], cu_seq_q=torch.tensor([0, 2, 3], dtype=torch.int32))),
+    (True, lambda: attend(q[1], cu_seq_q=torch.tensor([0, 1, 3], dtype=torch.int32))),
+)):
+    checked.clear()
+    call()
+    assert bool(checked) != found, index
+for given, error in (({"lengths": lengths.long()}, ValueError), ({"lengths": [1, 1]}, TypeError), ({"q": q.half().requires_grad_()}, NotImplementedError)):
+    try:
+        attend(**given)
+    except error:
+        print("refused")
 """
 
 
 def test_launches(run_python, build):
     """Kernels write into the output of each call; launches are prepared once per form."""
     printed = run_on_stand_in(run_python, build, LAUNCHES, START)
-    assert check_steps(printed) == 6 and "forms: 3" in printed
+    assert check_steps(printed) == 6 and "forms: 3" in printed and printed.count("refused") == 3
 
 
 # --- Autocast ---------------------------------------------------------------------------------------

@@ -174,10 +174,9 @@ def test_export(ours):
     ({"cu_seq_k": CU_K.to("meta")}, ValueError, "cu_seq_k is on meta, but query is on cpu"),
     ({"window_size": (-2, 0)}, ValueError, r"or -1 for an open side, found \(-2, 0\)"),
     ({"window_size": 3}, ValueError, r"window_size must be \(left, right\), found 3"),
-    ({"block_table": CU_K}, NotImplementedError, "block_table can't be given: kernels for packed queries read keys that are packed, too, expected None; "
-     r"attention_with_kvcache reads pages, for queries of \(batch, queries, heads, head_dim\)"),
-    ({"seqused_k": CU_K}, NotImplementedError, "seqused_k can't be given"),
-    ({"num_splits": 4}, NotImplementedError, "num_splits is 4, but kernels don't split keys: expected None or 1"),
+    ({"block_table": CU_K}, ValueError, "block_table needs seqused_k, the number of keys of each sequence, found None"),
+    ({"seqused_k": CU_K}, NotImplementedError, "seqused_k can't be given without block_table"),
+    ({"num_splits": 4}, NotImplementedError, "num_splits is 4, but a kernel finds the parts of its keys itself: expected None or 1"),
     ({"mask_mod": 3}, TypeError, "mask_mod must be a function, found int"),
     ({"sinks": torch.zeros(2)}, ValueError, "sinks must have the shape"),
     ({"backend": "cuda"}, NotImplementedError, "query is on cpu, but kernels run on CUDA"),

@@ -9,11 +9,12 @@ import torch
 from ._attention import _program
 from .autograd._derivatives import needs_gradient
 from .cache import _calls
-from .cache._programs import Facts, Window
+from .cache._programs import Facts, Window, known_families
 from .ops import _autocast, _op
 from .ops._checks import (
-    LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, refusal, sinks_as_float,
+    LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
 )
+from .ops._launches import is_compiling
 from .ops._out import launch_into
 from .ops._padding import GRANULE
 from .trace._dynamo import uncompiled
@@ -95,10 +96,15 @@ def attention_with_kvcache(
     a cast would copy them.
     """
     backend = checked_backend(backend)
-    given = q
+    given, packed, sides = q, cu_seq_q is not None, _checked_window(window, causal)
+    form = None
+    if out is None and not is_compiling() and not _autocast.is_any_enabled() and backend == "cuda":
+        form = _form(sides, sinks, scale, return_lse, kernel_options, page_table is None, packed, max_q)
+        again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, lengths, page_table, cu_seq_q, sinks)
+        if again is not None:
+            return _result(again, packed, return_lse)
     if _autocast.is_any_enabled():
         q, = _autocast.cast(q)
-    packed = cu_seq_q is not None
     _check_tensors(q, k_cache, v_cache, packed, backend)
     if out is not None:
         _check_out(out, q, v_cache)
@@ -113,11 +119,11 @@ def attention_with_kvcache(
     heads = (_known(q.shape[-2]), _known(k_cache.shape[2])) if packs else None
     # Dynamo would make a symbol of a float that is a default.
     facts = Facts(q.dtype, q.device, _known(q.shape[-1]), _known(v_cache.shape[3]), checked_scale(scale), torch.is_grad_enabled(),
-                  return_lse, dropout=0.0, heads=heads, sequences="lengths", window=_checked_window(window, causal),
+                  return_lse, dropout=0.0, heads=heads, sequences="lengths", window=sides,
                   queries=_known(q.shape[1]) if packs and not packed else None, sinks=bool(own),
                   page=None if page_table is None else _known(k_cache.shape[1]), packs_queries=packed,
                   most_queries=_most_queries(max_q) if packed else 0)
-    program, _ = _program(score_mod, mask_mod, q, facts)
+    program, known = _program(score_mod, mask_mod, q, facts)
     if program is None:
         return uncompiled(attention_with_kvcache)(
             given, k_cache, v_cache, lengths=lengths, page_table=page_table, cu_seq_q=cu_seq_q, max_q=max_q,
@@ -130,13 +136,53 @@ def attention_with_kvcache(
     call = _op.Call([*own, *[folded(one) for one in program.captures]], lists, program.text, return_lse, schedule=schedule,
                     recurrence=recurrence, level=LEVELS.get(backend, "attn"))
     plain = backend == "cuda" and _calls.is_plain(q, k_cache, v_cache)
-    if out is None:
-        o, lse = _op.launch(query, key, value, call) if plain else torch.ops.fovea.attention(query, key, value, *call)
-        o = o.squeeze(0).transpose(0, 1) if packed else o.transpose(1, 2)
-    else:
+    if out is not None:
         lse = launch_into(query, key, value, _heads_first(out), call, plain and type(out) is torch.Tensor)
-        o = out
-    return (o, lse.squeeze(0) if packed else lse) if return_lse else o
+        return (out, lse.squeeze(0) if packed else lse) if return_lse else out
+    if not plain:
+        return _result(torch.ops.fovea.attention(query, key, value, *call), packed, return_lse)
+    others = (*call.blocks, *call.captures)
+    run = _op.launcher(call, query.device.index).prepared(query, key, value, others).run
+    if known is not None and form is not None:
+        _calls.remember(known, form, query, key, value, call, run)
+    return _result(run(query, key, value, others), packed, return_lse)
+
+
+def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, kernel_options: Any, contiguous: bool, packed: bool,
+          max_q: Optional[int]) -> Optional[Tuple[Any, ...]]:
+    """The properties of a call besides functions and tensors; None if they are not hashable."""
+    hints = hints_of(kernel_options) if kernel_options else ()
+    if hints is None or not (scale is None or isinstance(scale, float)) or not isinstance(return_lse, bool):
+        return None
+    # The sinks of some dtypes are copied at each call.
+    if sinks is not None and (type(sinks) is not torch.Tensor or sinks.dtype != torch.float32):
+        return None
+    options = "cache", scale, return_lse, hints, sinks is None, window, contiguous, packed, _most_queries(max_q) if packed else 0
+    return _calls.form_of(options)
+
+
+def _repeat(form: Tuple[Any, ...], q: Any, k_cache: Any, v_cache: Any, score_mod: Any, mask_mod: Any, lengths: Any, page_table: Any,
+            cu_seq_q: Any, sinks: Any) -> Any:
+    """The results of a call of the same form as an earlier one, or None."""
+    lists = [one for one in (cu_seq_q, page_table, lengths, sinks) if one is not None]
+    if not all(type(one) is torch.Tensor for one in (q, k_cache, v_cache, *lists)) or q.dim() != 4 - (cu_seq_q is not None) or (
+            k_cache.dim() != 4 or v_cache.dim() != 4):
+        return None
+    query, key, value = _heads_first(q), k_cache.transpose(1, 2), v_cache.transpose(1, 2)
+    found = _calls.find(known_families(score_mod, mask_mod), query, key, value, form, tuple(lists))
+    if found is None:
+        return None
+    run, others = found
+    return run(query, key, value, others)
+
+
+def _result(made: Tuple[torch.Tensor, Optional[torch.Tensor]], packed: bool, return_lse: bool) -> Any:
+    o, lse = made
+    o = o.squeeze(0).transpose(0, 1) if packed else o.transpose(1, 2)
+    if not return_lse:
+        return o
+    assert lse is not None
+    return o, lse.squeeze(0) if packed else lse
 
 
 def _heads_first(rows: torch.Tensor) -> torch.Tensor:

@@ -128,17 +128,24 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
     if run_again is None:
         run_again = launch_of(query, keys, values, others)
     if known is not None and form is not None:
-        family, bound = known
-        if len(family.calls) >= _MAX_CALLS:
-            family.calls.clear()
-        captures = call.captures[own:]
-        read = _folding(_in_order(captures, bound), captures)
-        fits = signature_matcher(query, key, value, *call.blocks, *call.captures[:own], *(bound if read is None else read(bound)))
-        kept = _CachedCall(fits, run_again, form, read)
-        sizes = query.shape, key.shape, form
-        family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MAX_SAME_SIZES]
-        family.latest = kept
+        remember(known, form, query, key, value, call, run_again)
     return run_again(query, keys, values, others, call.seed, call.offset)
+
+
+def remember(known: Known, form: Form, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call,
+             run_again: Callable[..., Any]) -> None:
+    """Caches the launch of a call for calls of the same form."""
+    family, bound = known
+    if len(family.calls) >= _MAX_CALLS:
+        family.calls.clear()
+    own = 1 if has_sinks(call.program) else 0
+    captures = call.captures[own:]
+    read = _folding(_in_order(captures, bound), captures)
+    fits = signature_matcher(query, key, value, *call.blocks, *call.captures[:own], *(bound if read is None else read(bound)))
+    kept = _CachedCall(fits, run_again, form, read)
+    sizes = query.shape, key.shape, form
+    family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MAX_SAME_SIZES]
+    family.latest = kept
 
 
 def find(known: Iterable[Known], query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: Form,

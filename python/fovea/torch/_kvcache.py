@@ -138,7 +138,10 @@ def attention_with_kvcache(
     plain = backend == "cuda" and _calls.is_plain(q, k_cache, v_cache)
     if out is not None:
         lse = launch_into(query, key, value, _heads_first(out), call, plain and type(out) is torch.Tensor)
-        return (out, lse.squeeze(0) if packed else lse) if return_lse else out
+        if not return_lse:
+            return out
+        assert lse is not None
+        return out, lse.squeeze(0) if packed else lse
     if not plain:
         return _result(torch.ops.fovea.attention(query, key, value, *call), packed, return_lse)
     others = (*call.blocks, *call.captures)

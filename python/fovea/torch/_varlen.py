@@ -97,6 +97,7 @@ def varlen_attn(
     _check_supported(seqused_k, block_table, cu_seq_k, num_splits)
     wants_lse = return_aux is not None and bool(return_aux.lse)
     if block_table is not None:
+        assert seqused_k is not None
         if not enable_gqa and query.dim() == 3 and key.dim() == 4 and query.shape[1] != key.shape[2]:
             raise ValueError(f"query has {query.shape[1]} heads, but key has {key.shape[2]}: that needs enable_gqa=True")
         return attention_with_kvcache(

@@ -193,9 +193,9 @@ BackwardTile BackwardTileEmitter::emitPackedSequence() {
   PackedTile packed =
       emitter.begin(locate, /*headsPerSection=*/{},
                     /*firstTilesFirst=*/scratch.dqAccum && !ofQueries);
-  SequenceRows queries = packed.queries, keys = packed.keys;
   if (!ofQueries)
-    std::swap(queries, keys);
+    std::swap(packed.queries, packed.keys);
+  const SequenceRows &queries = packed.queries, &keys = packed.keys;
   BackwardTile tile;
   tile.work = packed.work;
   tile.memoryBatch = kb.constant(0);

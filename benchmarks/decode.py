@@ -222,35 +222,48 @@ def make_flex(torch, cell):
     return cell.launches(call)
 
 
-def run_cell(torch, cell, args, rate, rng):
-    makers = {f"fovea[{schedule}]": lambda s=schedule: make_ours(torch, cell, s) for schedule in args.schedules}
-    if args.peers:
-        makers["cudnn"] = lambda: make_peer(torch, cell, "CUDNN_ATTENTION")
-        makers["flash"] = lambda: make_peer(torch, cell, "FLASH_ATTENTION")
-        makers["flex"] = lambda: make_flex(torch, cell)
-    replays, rows = {}, []
+def replay_in_turns(torch, makers, text, rounds, rng):
+    """Replays the contestants several times in random order. Returns the replays and the median
+    microseconds of each by name. Prints contestants that fail."""
+    replays = {}
     for name, make in makers.items():
         try:
             launches = make()
             if launches:
                 replays[name] = Replay(torch, launches)
         except Exception as error:  # noqa: BLE001
-            print(f"  {cell.text} {name}: {(str(error).splitlines() or [type(error).__name__])[0][:160]}", flush=True)
+            print(f"  {text} {name}: {(str(error).splitlines() or [type(error).__name__])[0][:160]}", flush=True)
     times = {name: [] for name in replays}
     for replay in replays.values():
         replay.time(torch, 3)
-    for _ in range(args.rounds):
+    for _ in range(rounds):
         order = list(replays)
         rng.shuffle(order)
         for name in order:
             times[name] += replays[name].time(torch, 5)
+    return replays, {name: statistics.median(times[name]) for name in replays}
+
+
+def replay_once(torch, replay):
+    """The first output of a replay."""
+    replay.graph.replay()
+    torch.cuda.synchronize()
+    return replay.outputs[0]
+
+
+def run_cell(torch, cell, args, rate, rng):
+    makers = {f"fovea[{schedule}]": lambda s=schedule: make_ours(torch, cell, s) for schedule in args.schedules}
+    if args.peers:
+        makers["cudnn"] = lambda: make_peer(torch, cell, "CUDNN_ATTENTION")
+        makers["flash"] = lambda: make_peer(torch, cell, "FLASH_ATTENTION")
+        makers["flex"] = lambda: make_flex(torch, cell)
+    replays, times = replay_in_turns(torch, makers, cell.text, args.rounds, rng)
+    rows = []
     for name, replay in replays.items():
-        micros = statistics.median(times[name])
-        replay.graph.replay()
-        torch.cuda.synchronize()
+        micros = times[name]
         row = {
             "cell": cell.text, "page": cell.page, "queries": cell.queries, "ragged": args.ragged, "name": name, "us": micros,
-            "tbs": cell.bytes / micros / 1e6, "of_r": cell.bytes / micros / rate, "error": cell.error(replay.outputs[0]),
+            "tbs": cell.bytes / micros / 1e6, "of_r": cell.bytes / micros / rate, "error": cell.error(replay_once(torch, replay)),
         }  # fmt: skip
         flag = "" if row["error"] < RELATIVE_ERROR else "  WRONG"
         print(f"{cell.text:<18} {cell.page:>5} {cell.queries:>3} {name:<28} {micros:>10.2f} {row['tbs']:>7.3f} "

@@ -12,11 +12,11 @@ of the first and the last query of a sample of sequences against float64, by nor
 """
 
 import argparse
+import inspect
 import json
 import math
 import pathlib
 import random
-import statistics
 import sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "python")]
@@ -106,10 +106,13 @@ def make_ours(torch, cell, schedule, apart):
 def make_peer(torch, cell):
     from torch.nn.attention.varlen import varlen_attn
 
+    # Earlier releases of PyTorch take grouped heads without being told.
+    grouped = {"enable_gqa": True} if "enable_gqa" in inspect.signature(varlen_attn).parameters else {}
+
     def call(q, k, v, table):
         return varlen_attn(
-            q, k, v, cell.offsets, None, max(cell.queries), max(cell.lengths), window_size=(-1, 0), enable_gqa=True,
-            seqused_k=cell.n, block_table=table)
+            q, k, v, cell.offsets, None, max(cell.queries), max(cell.lengths), window_size=(-1, 0), seqused_k=cell.n,
+            block_table=table, **grouped)
 
     return [lambda one=one: call(*one) for one in cell.caches]
 
@@ -120,23 +123,10 @@ def run_cell(torch, cell, args, rate, rng):
         makers["a launch per group"] = lambda: make_ours(torch, cell, "auto", True)
     if args.peers:
         makers["varlen_attn"] = lambda: make_peer(torch, cell)
-    replays, rows = {}, []
-    for name, make in makers.items():
-        try:
-            replays[name] = decode.Replay(torch, make())
-        except Exception as error:  # noqa: BLE001
-            print(f"  {cell.text} {name}: {(str(error).splitlines() or [type(error).__name__])[0][:160]}", flush=True)
-    times = {name: [] for name in replays}
-    for _ in range(args.rounds):
-        order = list(replays)
-        rng.shuffle(order)
-        for name in order:
-            times[name] += replays[name].time(torch, 5)
+    replays, times = decode.replay_in_turns(torch, makers, cell.text, args.rounds, rng)
+    rows = []
     for name, replay in replays.items():
-        micros = statistics.median(times[name])
-        replay.graph.replay()
-        torch.cuda.synchronize()
-        error = cell.error(replay.outputs[0])
+        micros, error = times[name], cell.error(decode.replay_once(torch, replay))
         row = {"cell": cell.text, "heads": f"{cell.heads}/{cell.kv_heads}", "page": cell.page, "name": name, "us": micros,
                "tflops": cell.flops / micros / 1e6, "of_r": cell.bytes / micros / rate, "error": error}  # fmt: skip
         flag = "" if error < decode.RELATIVE_ERROR else "  WRONG"

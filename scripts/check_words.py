@@ -101,8 +101,14 @@ def python_text(source):
             text.add(token.start[0], token.string.lstrip("#:! "))
             last = token.start[0]
     text.end()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and "\n    %" not in node.value:
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {id(node.body[0].value) for node in ast.walk(tree)
+                  if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None}
+    for node in ast.walk(tree):
+        if id(node) in docstrings:
+            markdown_lines(text, node.value, node.lineno)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and "\n    %" not in node.value:
             if not re.search(r"[{};]\n|->|:=|^\s*(def|import|from) ", node.value):
                 markdown_lines(text, node.value, node.lineno)
     return text.paragraphs

@@ -34,6 +34,7 @@ def rules():
     ("include/A.td", "let description = [{\n  A stage.\n\n  ```mlir\n  behind\n  ```\n  Nobody reads it.\n}];\n", [(7, "Nobody")]),
     ("a/b.py", "# Who reads it?\nx = 'a b'\n", [(1, "Who")]),
     ("a/b.py", "def f():\n    \"\"\"Summary.\n\n    It comes behind the loop.\n    \"\"\"\n", [(4, "behind")]),
+    ("a/b.py", "def f():\n    \"\"\"Returns a = {b};\n    it comes behind the loop.\n    \"\"\"\n", [(3, "behind")]),
     ("a/b.py", "raise ValueError(f\"{x} is behind {y}\")\n", [(1, "behind")]),
     ("docs/A.md", "# Title\n\nThe `behind` op.\n\n| a | in flight |\n", [(5, "in flight")]),
     ("docs/A.md", "What is read is kept.\n", [(1, "What")]),

@@ -86,8 +86,8 @@ def attention_with_kvcache(
         q and the caches. The kernel writes into it, so its rows must be contiguous and start
         at multiples of 16 bytes.
 
-    Returns the output (``out``, if it is given), with q's shape but for value_head_dim, alone or
-    with the log-sum-exp.
+    Returns the output (``out``, if it is given), with q's shape except for value_head_dim, alone
+    or with the log-sum-exp.
     Lengths and page tables are read on the device: one kernel serves all of them, also in a
     CUDA graph. On CUDA the call does not check their values; lengths are clamped to the room
     in the cache and page numbers to the pool, so no value reads outside of a tensor. On the

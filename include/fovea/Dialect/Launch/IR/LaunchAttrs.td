@@ -245,8 +245,8 @@ def Launch_AtLeastAttr : Launch_Constraint<"AtLeast", "at_least"> {
 def Launch_OneMoreAttr : Launch_Constraint<"OneMore", "one_more"> {
   let summary = "a size is one more than another size";
   let description = [{
-    Size `size` must be size `of` plus one: it counts the offsets of so many
-    sequences, with the end of the last one.
+    Size `size` must be size `than` plus one: it counts the offsets of `than`
+    sequences and the end of the last one.
 
     Example: `#launch.one_more<"B+1", than "B">`
   }];

@@ -47,20 +47,14 @@ public:
   /// Requests the next execution; returns false when all are done. `tiles` is
   /// null or empty if groups have one tile.
   bool next(Region *tiles, Region &blocks, int64_t count, Next &next) {
-    bool countsTiles = tiles && !tiles->empty();
-    while (!counts && group < count) {
-      if (countsTiles) {
-        next.region = tiles;
-        next.values.assign({RuntimeValue::integer(group)});
-        return true;
-      }
-      counts = 1;
-    }
     if (group == count)
       return false;
-    next.region = &blocks;
+    bool hasTiles = tiles && !tiles->empty();
+    if (!hasTiles)
+      counts = 1;
+    next.region = counts ? &blocks : tiles;
     next.values.assign({RuntimeValue::integer(group)});
-    if (countsTiles)
+    if (hasTiles && counts)
       next.values.push_back(RuntimeValue::integer(tile));
     return true;
   }

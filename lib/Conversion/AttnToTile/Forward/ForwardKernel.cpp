@@ -64,6 +64,8 @@ private:
   QueryTile beginShared();
   QueryTile describeBatchEntry(const KernelBuilder::Work &work);
   QueryTile describePackedSequence(const PackedTile &packed);
+  /// Tile `index` of a packed sequence and head, in a loop over shares.
+  QueryTile describeShared(Value sequence, Value head, Value index);
   /// The keys of sequence `n`.
   SequenceRows countKeys(Value n);
   PackedWork getPackedWork();
@@ -226,9 +228,14 @@ QueryTile QueryTileEmitter::beginShared() {
   beginShares(kb, packedWork->countShared(), per, /*hasTiles=*/true);
   Value sequence = kb.make<arith::DivUIOp>(loop.getItem(), heads);
   Value head = kb.make<arith::RemUIOp>(loop.getItem(), heads);
+  return describeShared(sequence, head, loop.getTile());
+}
+
+QueryTile QueryTileEmitter::describeShared(Value sequence, Value head,
+                                           Value index) {
   auto countKeys = [&](Value n) { return this->countKeys(n); };
   return describePackedSequence(
-      packedWork->describe(sequence, head, loop.getTile(), countKeys));
+      packedWork->describe(sequence, head, index, countKeys));
 }
 
 QueryTile QueryTileEmitter::emitGroup() {
@@ -246,9 +253,7 @@ QueryTile QueryTileEmitter::emitGroup() {
     Value group = arguments[0];
     Value head =
         headsAreGroups ? kb.make<arith::RemUIOp>(group, heads) : kb.constant(0);
-    auto countKeys = [&](Value n) { return this->countKeys(n); };
-    tile = describePackedSequence(packedWork->describe(
-        getSequence(group), head, arguments[1], countKeys));
+    tile = describeShared(getSequence(group), head, arguments[1]);
   } else {
     Value group = beginRegion(kb, loop.getExtent()).front();
     Value item = kb.make<arith::MulIOp>(group, loop.getPer());

@@ -21,8 +21,8 @@
 
 namespace fovea {
 
-/// The rows of sequence `n`: the first one in memory, or null if the rows are
-/// elsewhere, and their number.
+/// The rows of a sequence: the first one in memory, or null if the sequence is
+/// a batch entry, and their number.
 struct SequenceRows {
   mlir::Value first, count;
 };
@@ -34,7 +34,7 @@ struct PackedTile {
   KernelBuilder::Work work;
   SequenceRows queries, keys;
   /// True if the item exists, i1: the grid has room for more, which have no
-  /// rows and the position of the last item.
+  /// rows and the position of the last item. Null with shares.
   mlir::Value exists;
 };
 

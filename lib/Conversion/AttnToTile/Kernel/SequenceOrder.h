@@ -23,7 +23,7 @@ struct PackedWork {
   /// Operand index of the offsets of the queries, and the queries' memref.
   unsigned offsets;
   mlir::Value queries;
-  /// Heads of which each has its tiles, and tile rows per query.
+  /// Heads, each with tiles of its own, and the tile rows of a query.
   mlir::Value heads;
   int64_t rowsPerQuery = 1;
   /// Operand index of the offsets of keys, or else of the numbers of keys; only

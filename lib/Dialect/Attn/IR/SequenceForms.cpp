@@ -209,8 +209,10 @@ PackedQueriesAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 PackedQueriesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           SequenceFormAttrInterface keys, int64_t most) {
-  if (most < 0)
-    return emitError() << "most must not be negative, found " << most;
+  constexpr int64_t kMost = AttentionOpInterface::kMaxSequenceLength;
+  if (most < 0 || most > kMost)
+    return emitError() << "most must be from 0 to " << kMost << ", found "
+                       << most;
   if (keys.getPlaces().packsQueries())
     return emitError() << "expected 'dense', 'lengths' or 'paged' keys with "
                           "packed queries, found '"

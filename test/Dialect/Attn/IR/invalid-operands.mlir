@@ -244,7 +244,7 @@ func.func @packed_queries_type(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf
 // -----
 
 func.func @packed_queries_most(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<?xi32>) {
-  // expected-error @+1 {{most must not be negative, found -1}}
+  // expected-error @+1 {{most must be from 0 to 1073741824, found -1}}
   %o = attn.forward %q, %k, %k packed(%c : tensor<?xi32>, most = -1)
     : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
@@ -264,6 +264,15 @@ func.func @packed_queries_twice(%q: tensor<1x4x?x64xbf16>, %c: tensor<?xi32>) {
 func.func @packed_queries_blocks(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<?xi32>, %pc: tensor<1x1x?xi32>, %pi: tensor<1x1x?x?xi32>) {
   // expected-error @+1 {{blocks need the sequence form 'dense', 'lengths' or 'paged', found 'packed'}}
   %o = attn.forward %q, %k, %k packed(%c : tensor<?xi32>) blocks(%pc, %pi : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128])
+    : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_queries_most_of_all(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf16>, %c: tensor<?xi32>) {
+  // expected-error @+1 {{most must be from 0 to 1073741824, found 9223372036854775807}}
+  %o = attn.forward %q, %k, %k packed(%c : tensor<?xi32>, most = 9223372036854775807)
     : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
 }

@@ -110,7 +110,8 @@ def Attn_PackedQueriesAttr
     them. The form has no gradients.
 
     `packed(%cu_q : tensor<?xi32>, most = 16)` says that sequences have at most
-    16 queries. This is a hint for schedules: results do not depend on it.
+    16 queries, up to 2^30. This is a hint for schedules: results do not depend
+    on it.
 
     Example:
     ```mlir

@@ -54,3 +54,17 @@ gpu.module @unknown_cover {
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
     constraints([#launch.at_least<"S", 1>, #launch.covers<"N", block = 64, of "S">])
 }
+
+// -----
+
+gpu.module @unknown_smaller_size {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+  // expected-error @below {{no dimension is named 'N', found in #launch.one_more<"S", than "N">}}
+  launch.abi @k target("sm_80")
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+    constraints([#launch.one_more<"S", than "N">])
+}

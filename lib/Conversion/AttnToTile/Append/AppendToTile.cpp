@@ -46,10 +46,6 @@ public:
   SmallVector<Value> emit(const KernelBuilder::Work &work);
 
 private:
-  template <typename Op>
-  Value compute(Value x, Value y) {
-    return Op::create(b, loc, x, y);
-  }
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
     return arith::CmpIOp::create(b, loc, predicate, x, y);
   }
@@ -123,29 +119,29 @@ SmallVector<Value> PositionEmitter::emitAtSlot(Value slot) {
   if (cast<MemRefType>(cache.getType()).getRank() == 3)
     return {toPosition(slot, isBelow(slot, size(cache, 0)))};
   Value page = size(cache, 1);
-  Value exists = isBelow(slot, compute<arith::MulIOp>(size(cache, 0), page));
+  Value exists = isBelow(slot, kb.make<arith::MulIOp>(size(cache, 0), page));
   // A cache without rows has no slots, but the divisor must not be 0.
-  Value divisor = compute<arith::MaxUIOp>(page, constant(1));
+  Value divisor = kb.make<arith::MaxUIOp>(page, constant(1));
   Value valid = select(exists, slot, constant(0));
-  return {toPosition(compute<arith::DivUIOp>(valid, divisor), exists),
-          toIndex(compute<arith::RemUIOp>(valid, divisor))};
+  return {toPosition(kb.make<arith::DivUIOp>(valid, divisor), exists),
+          toIndex(kb.make<arith::RemUIOp>(valid, divisor))};
 }
 
 /// The position of the new row `row` (i64) of a sequence (index).
 SmallVector<Value> PositionEmitter::emitAtEnd(Value sequence, Value row) {
   Value length = load(argument(op.getLengthsMutable()), sequence);
-  Value place = compute<arith::AddIOp>(length, row);
+  Value place = kb.make<arith::AddIOp>(length, row);
   Value page = size(cache, 1);
   if (!op.getPageTable())
     return {sequence, toPosition(place, isBelow(place, page))};
   Value table = argument(op.getPageTableMutable());
-  Value exists = isBelow(place, compute<arith::MulIOp>(size(table, 1), page));
-  Value divisor = compute<arith::MaxUIOp>(page, constant(1));
+  Value exists = isBelow(place, kb.make<arith::MulIOp>(size(table, 1), page));
+  Value divisor = kb.make<arith::MaxUIOp>(page, constant(1));
   Value valid = select(exists, place, constant(0));
-  Value number = toIndex(compute<arith::DivUIOp>(valid, divisor));
+  Value number = toIndex(kb.make<arith::DivUIOp>(valid, divisor));
   Value entry = load(table, {sequence, number});
   return {toPosition(entry, exists),
-          toIndex(compute<arith::RemUIOp>(valid, divisor))};
+          toIndex(kb.make<arith::RemUIOp>(valid, divisor))};
 }
 
 /// The last sequence that begins at or before `row` (i64), as index; 0 if none
@@ -165,8 +161,8 @@ Value PositionEmitter::emitSearch(Value offsets, Value sequences, Value row) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPoint(inner.getInsertionBlock(),
                             inner.getInsertionPoint());
-        Value middle = compute<arith::ShRUIOp>(
-            compute<arith::AddIOp>(bounds[0], bounds[1]), one);
+        Value middle = kb.make<arith::ShRUIOp>(
+            kb.make<arith::AddIOp>(bounds[0], bounds[1]), one);
         Value isBefore =
             compare(arith::CmpIPredicate::sle, load(offsets, middle), row);
         scf::YieldOp::create(b, loc,
@@ -182,21 +178,21 @@ SmallVector<Value> PositionEmitter::emitPacked(Value row) {
   Value one = kb.constant(1), wide = widen(row);
   Value ends = kb.size(offsets, 0);
   // There may be fewer offsets than lengths, and none.
-  Value sequences = compute<arith::MinSIOp>(
-      compute<arith::SubIOp>(compute<arith::MaxSIOp>(ends, one), one),
+  Value sequences = kb.make<arith::MinSIOp>(
+      kb.make<arith::SubIOp>(kb.make<arith::MaxSIOp>(ends, one), one),
       kb.size(argument(op.getLengthsMutable()), 0));
   Value sequence = emitSearch(offsets, sequences, wide);
   named("sequence", sequence);
   Value first = load(offsets, sequence);
-  Value next = compute<arith::AddIOp>(sequence, one);
+  Value next = kb.make<arith::AddIOp>(sequence, one);
   Value end = load(offsets, next);
   Value isInside =
-      compute<arith::AndIOp>(compare(arith::CmpIPredicate::sle, first, wide),
+      kb.make<arith::AndIOp>(compare(arith::CmpIPredicate::sle, first, wide),
                              compare(arith::CmpIPredicate::slt, wide, end));
-  Value exists = compute<arith::AndIOp>(
+  Value exists = kb.make<arith::AndIOp>(
       isInside, compare(arith::CmpIPredicate::slt, sequence, sequences));
   SmallVector<Value> found =
-      emitAtEnd(sequence, compute<arith::SubIOp>(wide, first));
+      emitAtEnd(sequence, kb.make<arith::SubIOp>(wide, first));
   found.front() = select(exists, found.front(), kb.constant(-1));
   return found;
 }

@@ -47,10 +47,6 @@ public:
 
 private:
   Location getLoc() { return kb.getLoc(); }
-  template <typename OpTy>
-  Value compute(Value x, Value y) {
-    return OpTy::create(kb.builder, getLoc(), x, y);
-  }
   /// Heads per L2 section: enough to fill the GPU, few enough to keep their K
   /// and V in L2.
   Value emitHeadsPerSection(Value keys);
@@ -87,28 +83,28 @@ private:
 } // namespace
 
 Value QueryTileEmitter::emitHeadsPerSection(Value keys) {
-  Value positive = compute<arith::MaxSIOp>(keys, kb.constant(1));
+  Value positive = kb.make<arith::MaxSIOp>(keys, kb.constant(1));
   // Heads whose K and V fit; a product of sizes might not fit 32 bits.
   auto fit = [&](int64_t bytes) -> Value {
     Value rows = kb.constant(bytes / plan.keyBytes);
-    Value count = compute<arith::DivUIOp>(rows, positive);
-    return compute<arith::MaxUIOp>(count, kb.constant(1));
+    Value count = kb.make<arith::DivUIOp>(rows, positive);
+    return kb.make<arith::MaxUIOp>(count, kb.constant(1));
   };
   // Concurrent tiles of one head read its keys together: for long sequences
   // more heads than fit are better than the tiles of one head alone.
   Value spilling =
-      compute<arith::MinUIOp>(fit(2 * kb.target->sharedInL2), kb.constant(16));
-  Value least = compute<arith::MaxUIOp>(spilling, kb.constant(8));
-  Value wanted = compute<arith::MaxUIOp>(fit(kb.target->sharedInL2), least);
-  Value heads = compute<arith::MulIOp>(kb.size(q, 0), kb.size(q, 1));
-  return compute<arith::MinUIOp>(wanted, heads);
+      kb.make<arith::MinUIOp>(fit(2 * kb.target->sharedInL2), kb.constant(16));
+  Value least = kb.make<arith::MaxUIOp>(spilling, kb.constant(8));
+  Value wanted = kb.make<arith::MaxUIOp>(fit(kb.target->sharedInL2), least);
+  Value heads = kb.make<arith::MulIOp>(kb.size(q, 0), kb.size(q, 1));
+  return kb.make<arith::MinUIOp>(wanted, heads);
 }
 
 Value QueryTileEmitter::emitFinalTiles(Value heads) {
   Value fit = kb.constant(kb.target->sharedInL2 / (plan.keyBytes * plan.rows));
-  Value all = compute<arith::MulIOp>(kb.size(q, 0), heads);
-  Value some = compute<arith::MaxUIOp>(all, kb.constant(1));
-  return compute<arith::DivUIOp>(fit, some);
+  Value all = kb.make<arith::MulIOp>(kb.size(q, 0), heads);
+  Value some = kb.make<arith::MaxUIOp>(all, kb.constant(1));
+  return kb.make<arith::DivUIOp>(fit, some);
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,20 +266,20 @@ void QueryTileEmitter::placeRows(QueryTile &tile) {
     tile.keyHead = arith::DivUIOp::create(
         kb.builder, getNamedLoc(getLoc(), "kv_head"), tile.work.head, group);
     tile.head = tile.work.head;
-    first = first ? compute<arith::AddIOp>(first, row) : row;
+    first = first ? kb.make<arith::AddIOp>(first, row) : row;
     return;
   }
   tile.keyHead = tile.work.head;
-  tile.head = compute<arith::MulIOp>(tile.keyHead, kb.constant(packed.heads));
+  tile.head = kb.make<arith::MulIOp>(tile.keyHead, kb.constant(packed.heads));
   if (packed.areAdjacent) {
-    Value query = compute<arith::DivUIOp>(row, kb.constant(packed.heads));
-    first = compute<arith::AddIOp>(first, query);
+    Value query = kb.make<arith::DivUIOp>(row, kb.constant(packed.heads));
+    first = kb.make<arith::AddIOp>(first, query);
     return;
   }
-  Value inGroup = compute<arith::DivUIOp>(row, kb.constant(packed.queries));
-  first = compute<arith::AddIOp>(tile.head, inGroup);
+  Value inGroup = kb.make<arith::DivUIOp>(row, kb.constant(packed.queries));
+  first = kb.make<arith::AddIOp>(tile.head, inGroup);
   tile.rows.limit =
-      compute<arith::AddIOp>(tile.head, kb.constant(packed.heads));
+      kb.make<arith::AddIOp>(tile.head, kb.constant(packed.heads));
 }
 
 QueryTile QueryTileEmitter::emit() {
@@ -292,7 +288,7 @@ QueryTile QueryTileEmitter::emit() {
   keys = emitKeyCapacity(kb, op, k);
   heads = kb.size(plan.packedHeads ? k : q, 1);
   if (!plan.packedHeads)
-    group = compute<arith::DivUIOp>(heads, kb.size(k, 1));
+    group = kb.make<arith::DivUIOp>(heads, kb.size(k, 1));
   headRows = plan.packedHeads.hasAllQueries()
                  ? kb.constant(plan.packedHeads.getRows())
                  : queries;

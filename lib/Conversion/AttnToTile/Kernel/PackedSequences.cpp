@@ -68,25 +68,25 @@ Value PackedWorkEmitter::emitFirstSlot(Value place) {
     return loadOrder(kFirstSlots, place);
   Value offset = emitOffset(kb, offsets, place, queryRows);
   if (work.rowsPerQuery != 1)
-    offset = compute<arith::MulIOp>(offset, kb.constant(work.rowsPerQuery));
-  return compute<arith::AddIOp>(
-      compute<arith::DivUIOp>(offset, kb.constant(tileM)), place);
+    offset = kb.make<arith::MulIOp>(offset, kb.constant(work.rowsPerQuery));
+  return kb.make<arith::AddIOp>(
+      kb.make<arith::DivUIOp>(offset, kb.constant(tileM)), place);
 }
 
 /// Slots of the host's grid: an upper bound of those needed.
 Value PackedWorkEmitter::emitSlotBound() {
   Value rows = queryRows;
   if (work.rowsPerQuery != 1)
-    rows = compute<arith::MulIOp>(rows, kb.constant(work.rowsPerQuery));
-  return compute<arith::AddIOp>(
-      compute<arith::DivUIOp>(rows, kb.constant(tileM)), kb.size(offsets, 0));
+    rows = kb.make<arith::MulIOp>(rows, kb.constant(work.rowsPerQuery));
+  return kb.make<arith::AddIOp>(
+      kb.make<arith::DivUIOp>(rows, kb.constant(tileM)), kb.size(offsets, 0));
 }
 
 /// The steps of a bisection are the powers of two from the largest one that is
 /// at most the number of sequences down to 1. Its exponent is that of a float.
 void PackedWorkEmitter::emitSearchRange() {
   Value one = kb.constant(1);
-  Value candidates = compute<arith::AddIOp>(sequences, one);
+  Value candidates = kb.make<arith::AddIOp>(sequences, one);
   Type i32 = b.getI32Type();
   Value number = arith::IndexCastOp::create(b, loc, i32, candidates);
   Value rounded = arith::UIToFPOp::create(b, loc, b.getF32Type(), number);
@@ -95,18 +95,18 @@ void PackedWorkEmitter::emitSearchRange() {
     return arith::ConstantIntOp::create(b, loc, value, 32);
   };
   constexpr int64_t kMantissaBits = 23, kBias = 127;
-  Value biased = compute<arith::ShRUIOp>(bits, constant(kMantissaBits));
-  Value exponent = compute<arith::SubIOp>(biased, constant(kBias));
+  Value biased = kb.make<arith::ShRUIOp>(bits, constant(kMantissaBits));
+  Value exponent = kb.make<arith::SubIOp>(biased, constant(kBias));
   widest = arith::IndexCastOp::create(
-      b, loc, b.getIndexType(), compute<arith::ShLIOp>(constant(1), exponent));
-  steps = compute<arith::AddIOp>(
+      b, loc, b.getIndexType(), kb.make<arith::ShLIOp>(constant(1), exponent));
+  steps = kb.make<arith::AddIOp>(
       arith::IndexCastOp::create(b, loc, b.getIndexType(), exponent), one);
 }
 
 void PackedWorkEmitter::countSequences() {
   Value one = kb.constant(1);
-  Value entries = compute<arith::MaxSIOp>(kb.size(offsets, 0), one);
-  sequences = compute<arith::SubIOp>(entries, one);
+  Value entries = kb.make<arith::MaxSIOp>(kb.size(offsets, 0), one);
+  sequences = kb.make<arith::SubIOp>(entries, one);
 }
 
 /// The last position whose first slot is at most `slot`.
@@ -117,14 +117,14 @@ Value PackedWorkEmitter::emitSearch(Value slot) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value found = loop.getRegionIterArg(0), width = loop.getRegionIterArg(1);
-  Value candidate = compute<arith::AddIOp>(found, width);
+  Value candidate = kb.make<arith::AddIOp>(found, width);
   Value exists = compare(arith::CmpIPredicate::ult, candidate, sequences);
   Value first = emitFirstSlot(select(exists, candidate, zero));
   Value isBefore = compare(arith::CmpIPredicate::ule, first, slot);
   Value next =
-      select(compute<arith::AndIOp>(exists, isBefore), candidate, found);
+      select(kb.make<arith::AndIOp>(exists, isBefore), candidate, found);
   scf::YieldOp::create(b, loc,
-                       ValueRange{next, compute<arith::ShRUIOp>(width, one)});
+                       ValueRange{next, kb.make<arith::ShRUIOp>(width, one)});
   return loop.getResult(0);
 }
 
@@ -141,7 +141,7 @@ SequenceRows fovea::emitPackedRows(KernelBuilder &kb, Value offsets, Value n,
 }
 
 Value PackedWorkEmitter::clampSlot(Value slot) {
-  return order ? compute<arith::MinUIOp>(slot, slotBound) : slot;
+  return order ? kb.make<arith::MinUIOp>(slot, slotBound) : slot;
 }
 
 Value PackedWorkEmitter::beginLoop() {
@@ -150,11 +150,11 @@ Value PackedWorkEmitter::beginLoop() {
   // Prefix sums of unchecked data may have any value.
   slotBound = emitSlotBound();
   Value count =
-      compute<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), work.heads);
+      kb.make<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), work.heads);
   // The host's grid, with one item per CTA.
   Value bound = count;
   if (schedule == tile::WorkSchedule::Single)
-    bound = compute<arith::MulIOp>(slotBound, work.heads);
+    bound = kb.make<arith::MulIOp>(slotBound, work.heads);
   kb.workLoop = tile::ForeachWorkOp::create(b, loc, bound, schedule);
   b.setInsertionPointToStart(kb.workLoop.getBody());
   return count;
@@ -176,20 +176,20 @@ PackedWorkEmitter::emitTileAndHead(Value item, Value place, Value keys,
   // The sequence's slots, and the item's index among its items.
   Value first = emitFirstSlot(place);
   Value end = clampSlot(emitFirstSlot(
-      compute<arith::MinUIOp>(compute<arith::AddIOp>(place, one), sequences)));
+      kb.make<arith::MinUIOp>(kb.make<arith::AddIOp>(place, one), sequences)));
   Value slots =
-      compute<arith::MaxSIOp>(compute<arith::SubIOp>(end, first), one);
+      kb.make<arith::MaxSIOp>(kb.make<arith::SubIOp>(end, first), one);
   Value inside =
-      compute<arith::SubIOp>(item, compute<arith::MulIOp>(first, work.heads));
+      kb.make<arith::SubIOp>(item, kb.make<arith::MulIOp>(first, work.heads));
   Value last =
-      compute<arith::SubIOp>(compute<arith::MulIOp>(slots, work.heads), one);
-  inside = compute<arith::MinSIOp>(inside, last);
+      kb.make<arith::SubIOp>(kb.make<arith::MulIOp>(slots, work.heads), one);
+  inside = kb.make<arith::MinSIOp>(inside, last);
   Value perSection = headsPerSection ? headsPerSection(keys) : one;
-  Value lastSlot = compute<arith::SubIOp>(slots, one);
+  Value lastSlot = kb.make<arith::SubIOp>(slots, one);
   auto [tile, head] = decodeSections(b, loc, inside, slots, work.heads,
                                      perSection, lastSlot, /*inTurn=*/false);
   if (firstTilesFirst)
-    tile = compute<arith::SubIOp>(lastSlot, tile);
+    tile = kb.make<arith::SubIOp>(lastSlot, tile);
   return {tile, head};
 }
 
@@ -199,7 +199,7 @@ void PackedWorkEmitter::clip(PackedTile &tile) {
     queries = select(tile.exists, queries, zero);
   Value rows = queries;
   if (work.rowsPerQuery != 1)
-    rows = compute<arith::MulIOp>(rows, kb.constant(work.rowsPerQuery));
+    rows = kb.make<arith::MulIOp>(rows, kb.constant(work.rowsPerQuery));
   Value hasRows = compare(arith::CmpIPredicate::slt, tile.work.row, rows);
   tile.keys.count = select(hasRows, tile.keys.count, zero);
 }
@@ -208,12 +208,12 @@ PackedTile PackedWorkEmitter::begin(LocateKeys locateKeys,
                                     HeadsPerSection headsPerSection,
                                     bool firstTilesFirst) {
   Value count = beginLoop(), item = kb.workLoop.getItem();
-  Value place = emitSearch(compute<arith::DivUIOp>(item, work.heads));
+  Value place = emitSearch(kb.make<arith::DivUIOp>(item, work.heads));
   PackedTile tile = emitSequence(place, locateKeys);
   auto [index, head] = emitTileAndHead(item, place, tile.keys.count,
                                        headsPerSection, firstTilesFirst);
   tile.work.head = head;
-  tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
+  tile.work.row = kb.make<arith::MulIOp>(index, kb.constant(tileM));
   // The grid may have more items than there are, and a sequence one slot more
   // than it has tiles: those items have no queries and process no keys.
   tile.exists = compare(arith::CmpIPredicate::ult, item, count);
@@ -227,24 +227,24 @@ PackedTile PackedWorkEmitter::begin(LocateKeys locateKeys,
 
 Value PackedWorkEmitter::countShared() {
   countSequences();
-  return compute<arith::MulIOp>(sequences, work.heads);
+  return kb.make<arith::MulIOp>(sequences, work.heads);
 }
 
 Value PackedWorkEmitter::countTiles(Value sequence) {
   SequenceRows rows = emitPackedRows(kb, offsets, sequence, queryRows);
   Value count = rows.count;
   if (work.rowsPerQuery != 1)
-    count = compute<arith::MulIOp>(count, kb.constant(work.rowsPerQuery));
+    count = kb.make<arith::MulIOp>(count, kb.constant(work.rowsPerQuery));
   // A sequence without queries has a tile without rows.
-  return compute<arith::MaxUIOp>(
-      compute<arith::CeilDivUIOp>(count, kb.constant(tileM)), kb.constant(1));
+  return kb.make<arith::MaxUIOp>(
+      kb.make<arith::CeilDivUIOp>(count, kb.constant(tileM)), kb.constant(1));
 }
 
 PackedTile PackedWorkEmitter::describe(Value sequence, Value head, Value index,
                                        LocateKeys locateKeys) {
   PackedTile tile = emitSequence(sequence, locateKeys);
   tile.work.head = head;
-  tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
+  tile.work.row = kb.make<arith::MulIOp>(index, kb.constant(tileM));
   clip(tile);
   return tile;
 }

@@ -63,10 +63,6 @@ public:
                       LocateKeys locateKeys);
 
 private:
-  template <typename Op>
-  mlir::Value compute(mlir::Value x, mlir::Value y) {
-    return Op::create(b, loc, x, y);
-  }
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                       mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);

@@ -30,6 +30,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -42,15 +43,11 @@ namespace {
 class ShareLowering {
 public:
   ShareLowering(tile::TakeShareOp op, LaneReads &reads)
-      : op(op), b(op), loc(op.getLoc()), reads(reads) {}
+      : op(op), b(op.getLoc(), op), loc(op.getLoc()), reads(reads) {}
 
   void lower();
 
 private:
-  template <typename OpTy>
-  Value compute(Value x, Value y) {
-    return OpTy::create(b, loc, x, y);
-  }
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
@@ -71,7 +68,7 @@ private:
   Value emitPrefixSum(Value value);
 
   tile::TakeShareOp op;
-  OpBuilder b;
+  ImplicitLocOpBuilder b;
   Location loc;
   LaneReads &reads;
   /// Lane, i32.
@@ -80,8 +77,8 @@ private:
 } // namespace
 
 Value ShareLowering::emitBlocks(Value first) {
-  Value number = compute<arith::AddIOp>(
-      first, arith::IndexCastUIOp::create(b, loc, b.getIndexType(), lane));
+  Value number = arith::AddIOp::create(
+      b, first, arith::IndexCastUIOp::create(b, loc, b.getIndexType(), lane));
   Value exists = compare(arith::CmpIPredicate::ult, number, op.getCount());
   // Without a branch, as lanes that leave a warp would miss shuffles. A group 0
   // may not exist: a memory access that is out of bounds is none.
@@ -106,26 +103,27 @@ Value ShareLowering::emitTotal() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value blocks = emitBlocks(loop.getInductionVar());
-    scf::YieldOp::create(
-        b, loc, compute<arith::AddIOp>(loop.getRegionIterArg(0), blocks));
+    Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0), blocks);
+    scf::YieldOp::create(b, loc, sum);
   }
   Value sum = loop.getResult(0);
   for (int64_t distance = kLanes / 2; distance > 0; distance /= 2)
-    sum = compute<arith::AddIOp>(sum,
-                                 emitShuffle(b, loc, sum, NVVM::ShflKind::bfly,
-                                             emitI32(b, loc, distance)));
+    sum = arith::AddIOp::create(b, sum,
+                                emitShuffle(b, loc, sum, NVVM::ShflKind::bfly,
+                                            emitI32(b, loc, distance)));
   return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), sum);
 }
 
 void ShareLowering::emitRange(Value total) {
-  Value quotient = compute<arith::DivUIOp>(total, op.getShares());
-  Value remainder = compute<arith::RemUIOp>(total, op.getShares());
-  first =
-      compute<arith::AddIOp>(compute<arith::MulIOp>(op.getShare(), quotient),
-                             compute<arith::MinUIOp>(op.getShare(), remainder));
+  Value quotient = arith::DivUIOp::create(b, total, op.getShares());
+  Value remainder = arith::RemUIOp::create(b, total, op.getShares());
+  first = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, op.getShare(), quotient),
+      arith::MinUIOp::create(b, op.getShare(), remainder));
   Value isLonger = compare(arith::CmpIPredicate::ult, op.getShare(), remainder);
   Value more = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), isLonger);
-  end = compute<arith::AddIOp>(compute<arith::AddIOp>(first, quotient), more);
+  end =
+      arith::AddIOp::create(b, arith::AddIOp::create(b, first, quotient), more);
 }
 
 Value ShareLowering::emitPrefixSum(Value value) {
@@ -135,7 +133,7 @@ Value ShareLowering::emitPrefixSum(Value value) {
     Value before = NVVM::ShflOp::create(
         b, loc, b.getI32Type(), emitI32(b, loc, -1), value, steps,
         emitI32(b, loc, 0), NVVM::ShflKind::up, UnitAttr());
-    Value sum = compute<arith::AddIOp>(value, before);
+    Value sum = arith::AddIOp::create(b, value, before);
     value = select(compare(arith::CmpIPredicate::uge, lane, steps), sum, value);
   }
   return value;
@@ -152,7 +150,7 @@ void ShareLowering::emitGroup() {
   Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
   Value start = body->getArgument(0), before = body->getArgument(1);
   Value blocks = emitBlocks(start);
-  Value sums = compute<arith::AddIOp>(before, emitPrefixSum(blocks));
+  Value sums = arith::AddIOp::create(b, before, emitPrefixSum(blocks));
   Value wanted = arith::IndexCastUIOp::create(b, loc, i32, first);
   // The groups of these lanes are before the wanted one.
   Value isBefore = compare(arith::CmpIPredicate::ule, sums, wanted);
@@ -161,17 +159,17 @@ void ShareLowering::emitGroup() {
   Value count = math::CtPopOp::create(b, loc, votes);
   Value found =
       compare(arith::CmpIPredicate::ne, count, emitI32(b, loc, kLanes));
-  Value here = compute<arith::MinUIOp>(count, emitI32(b, loc, kLanes - 1));
-  Value exclusive = emitShuffle(b, loc, compute<arith::SubIOp>(sums, blocks),
+  Value here = arith::MinUIOp::create(b, count, emitI32(b, loc, kLanes - 1));
+  Value exclusive = emitShuffle(b, loc, arith::SubIOp::create(b, sums, blocks),
                                 NVVM::ShflKind::idx, here);
   Value all = emitShuffle(b, loc, sums, NVVM::ShflKind::idx,
                           emitI32(b, loc, kLanes - 1));
   Value advance = arith::IndexCastUIOp::create(b, loc, index, count);
-  Value next = compute<arith::AddIOp>(start, advance);
+  Value next = arith::AddIOp::create(b, start, advance);
   Value exists = compare(arith::CmpIPredicate::ult, next, op.getCount());
   Value isDone = arith::ExtUIOp::create(b, loc, i32, found);
-  Value continues = compute<arith::AndIOp>(
-      compare(arith::CmpIPredicate::eq, isDone, emitI32(b, loc, 0)), exists);
+  Value continues = arith::AndIOp::create(
+      b, compare(arith::CmpIPredicate::eq, isDone, emitI32(b, loc, 0)), exists);
   scf::ConditionOp::create(
       b, loc, continues,
       ValueRange{next, select(found, exclusive, all), isDone});

@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fovea::tile {
 #define GEN_PASS_DEF_LOWERSHARES
@@ -33,17 +34,13 @@ namespace {
 class JoinLowering {
 public:
   JoinLowering(JoinOp op, int64_t unroll)
-      : op(op), b(op), loc(op.getLoc()), unroll(unroll) {}
+      : op(op), b(op.getLoc(), op), loc(op.getLoc()), unroll(unroll) {}
 
   void lower();
 
 private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  template <typename OpTy>
-  Value compute(Value x, Value y) {
-    return OpTy::create(b, loc, x, y);
   }
   /// Clones the ops of a region, with values for its arguments; returns what
   /// the region yields.
@@ -59,7 +56,7 @@ private:
   void emitRows();
 
   JoinOp op;
-  OpBuilder b;
+  ImplicitLocOpBuilder b;
   Location loc;
   int64_t unroll;
 };
@@ -78,13 +75,13 @@ SmallVector<Value> JoinLowering::inlineRegion(Region &region,
 }
 
 Value JoinLowering::emitFirstSlot() {
-  Value even = compute<arith::MulIOp>(op.getCta(), constant(2));
-  return compute<arith::AddIOp>(even, constant(1));
+  Value even = arith::MulIOp::create(b, op.getCta(), constant(2));
+  return arith::AddIOp::create(b, even, constant(1));
 }
 
 Value JoinLowering::emitSlot(Value part) {
-  return compute<arith::MulIOp>(compute<arith::AddIOp>(op.getCta(), part),
-                                constant(2));
+  return arith::MulIOp::create(b, arith::AddIOp::create(b, op.getCta(), part),
+                               constant(2));
 }
 
 void JoinLowering::storeState() {
@@ -133,7 +130,7 @@ SmallVector<Value> JoinLowering::emitPieces(Value first, Value end,
   for (int64_t index = 0; index < count; ++index) {
     Value part = loop.getInductionVar();
     if (index != 0)
-      part = compute<arith::AddIOp>(part, constant(index));
+      part = arith::AddIOp::create(b, part, constant(index));
     loaded.push_back(loadState(emitSlot(part), row));
   }
   SmallVector<Value> combined(loop.getRegionIterArgs());
@@ -155,10 +152,10 @@ void JoinLowering::emitRows() {
   Value first = one;
   if (unroll > 1) {
     Value size = constant(unroll);
-    Value others = compute<arith::SubIOp>(op.getParts(), one);
+    Value others = arith::SubIOp::create(b, op.getParts(), one);
     Value whole =
-        compute<arith::MulIOp>(compute<arith::DivUIOp>(others, size), size);
-    Value end = compute<arith::AddIOp>(whole, one);
+        arith::MulIOp::create(b, arith::DivUIOp::create(b, others, size), size);
+    Value end = arith::AddIOp::create(b, whole, one);
     state = emitPieces(first, end, unroll, row, state);
     first = end;
   }

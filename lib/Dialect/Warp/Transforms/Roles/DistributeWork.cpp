@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace fovea::warp {
@@ -81,17 +82,13 @@ namespace {
 class ShareDistribution {
 public:
   explicit ShareDistribution(tile::ForeachWorkOp op)
-      : op(op), b(op), loc(op.getLoc()) {}
+      : op(op), b(op.getLoc(), op), loc(op.getLoc()) {}
 
   void distribute();
 
 private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  template <typename OpTy>
-  Value compute(Value x, Value y) {
-    return OpTy::create(b, loc, x, y);
   }
   Value isBelow(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
@@ -115,7 +112,7 @@ private:
   void emitPieces();
 
   tile::ForeachWorkOp op;
-  IRRewriter b;
+  ImplicitLocOpBuilder b;
   Location loc;
   Value cta, ctas;
   /// The range of blocks of this share.
@@ -145,7 +142,7 @@ Value ShareDistribution::emitExtent(Value group, Value tile) {
 
 Value ShareDistribution::emitBlocksOfGroup(Value group) {
   if (!op.hasTiles())
-    return compute<arith::MulIOp>(emitExtent(group, Value()), op.getPer());
+    return arith::MulIOp::create(b, emitExtent(group, Value()), op.getPer());
   Value tiles = emitRegion(op.getTiles(), group);
   auto loop = scf::ForOp::create(b, loc, constant(0), tiles, constant(1),
                                  ValueRange{constant(0)});
@@ -153,10 +150,10 @@ Value ShareDistribution::emitBlocksOfGroup(Value group) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value blocks = emitExtent(group, loop.getInductionVar());
-    scf::YieldOp::create(
-        b, loc, compute<arith::AddIOp>(loop.getRegionIterArg(0), blocks));
+    Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0), blocks);
+    scf::YieldOp::create(b, loc, sum);
   }
-  return compute<arith::MulIOp>(loop.getResult(0), op.getPer());
+  return arith::MulIOp::create(b, loop.getResult(0), op.getPer());
 }
 
 std::pair<Value, Value> ShareDistribution::findTile(Value group, Value inside) {
@@ -168,11 +165,11 @@ std::pair<Value, Value> ShareDistribution::findTile(Value group, Value inside) {
   Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
   Value current = body->getArgument(0), before = body->getArgument(1);
   Value blocks =
-      compute<arith::MulIOp>(emitExtent(group, current), op.getPer());
-  Value end = compute<arith::AddIOp>(before, blocks);
+      arith::MulIOp::create(b, emitExtent(group, current), op.getPer());
+  Value end = arith::AddIOp::create(b, before, blocks);
   Value isBefore =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, end, inside);
-  Value next = compute<arith::AddIOp>(current, constant(1));
+  Value next = arith::AddIOp::create(b, current, constant(1));
   auto choose = [&](Value x, Value y) -> Value {
     return arith::SelectOp::create(b, loc, isBefore, x, y);
   };
@@ -185,20 +182,20 @@ std::pair<Value, Value> ShareDistribution::findTile(Value group, Value inside) {
 }
 
 std::pair<Value, Value> ShareDistribution::emitNext(Value item, Value tile) {
-  Value one = constant(1), next = compute<arith::AddIOp>(item, one);
+  Value one = constant(1), next = arith::AddIOp::create(b, item, one);
   if (!op.hasTiles())
     return {next, Value()};
   // After a group's last item comes its first one with the next tile.
   Value per = op.getPer(), zero = constant(0);
-  Value group = compute<arith::DivUIOp>(item, per);
-  Value isOfGroup = isBelow(compute<arith::RemUIOp>(item, per),
-                            compute<arith::SubIOp>(per, one));
-  Value nextTile = compute<arith::AddIOp>(tile, one);
+  Value group = arith::DivUIOp::create(b, item, per);
+  Value isOfGroup = isBelow(arith::RemUIOp::create(b, item, per),
+                            arith::SubIOp::create(b, per, one));
+  Value nextTile = arith::AddIOp::create(b, tile, one);
   Value hasTile = isBelow(nextTile, emitRegion(op.getTiles(), group));
   auto choose = [&](Value condition, Value x, Value y) -> Value {
     return arith::SelectOp::create(b, loc, condition, x, y);
   };
-  Value back = choose(hasTile, compute<arith::MulIOp>(group, per), next);
+  Value back = choose(hasTile, arith::MulIOp::create(b, group, per), next);
   return {choose(isOfGroup, next, back),
           choose(isOfGroup, tile, choose(hasTile, nextTile, zero))};
 }
@@ -206,7 +203,7 @@ std::pair<Value, Value> ShareDistribution::emitNext(Value item, Value tile) {
 void ShareDistribution::emitShare() {
   cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   ctas = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
-  Value groups = compute<arith::DivUIOp>(op.getCount(), op.getPer());
+  Value groups = arith::DivUIOp::create(b, op.getCount(), op.getPer());
   Type index = b.getIndexType();
   auto share = tile::TakeShareOp::create(b, loc, index, index, index, index,
                                          index, cta, ctas, groups);
@@ -223,32 +220,33 @@ void ShareDistribution::emitShare() {
   if (op.hasTiles()) {
     Value skipped;
     std::tie(tile, skipped) =
-        findTile(group, compute<arith::SubIOp>(first, before));
-    before = compute<arith::AddIOp>(before, skipped);
+        findTile(group, arith::SubIOp::create(b, first, before));
+    before = arith::AddIOp::create(b, before, skipped);
   }
   Value extent = emitExtent(group, tile);
-  Value inside =
-      compute<arith::DivUIOp>(compute<arith::SubIOp>(first, before), extent);
-  item = compute<arith::AddIOp>(compute<arith::MulIOp>(group, op.getPer()),
-                                inside);
-  before =
-      compute<arith::AddIOp>(before, compute<arith::MulIOp>(inside, extent));
+  Value inside = arith::DivUIOp::create(
+      b, arith::SubIOp::create(b, first, before), extent);
+  item = arith::AddIOp::create(b, arith::MulIOp::create(b, group, op.getPer()),
+                               inside);
+  before = arith::AddIOp::create(b, before,
+                                 arith::MulIOp::create(b, inside, extent));
 }
 
 void ShareDistribution::emitQuotients() {
-  Value one = constant(1), whole = compute<arith::DivUIOp>(total, ctas);
-  remainder = compute<arith::RemUIOp>(total, ctas);
-  longer = compute<arith::AddIOp>(whole, one);
-  split = compute<arith::MulIOp>(remainder, longer);
+  Value one = constant(1), whole = arith::DivUIOp::create(b, total, ctas);
+  remainder = arith::RemUIOp::create(b, total, ctas);
+  longer = arith::AddIOp::create(b, whole, one);
+  split = arith::MulIOp::create(b, remainder, longer);
   // With fewer blocks than CTAs, all blocks are before the split.
-  quotient = compute<arith::MaxUIOp>(whole, one);
+  quotient = arith::MaxUIOp::create(b, whole, one);
 }
 
 Value ShareDistribution::emitCtaOf(Value block) {
-  Value early = compute<arith::DivUIOp>(block, longer);
-  Value late = compute<arith::AddIOp>(
-      remainder,
-      compute<arith::DivUIOp>(compute<arith::SubIOp>(block, split), quotient));
+  Value early = arith::DivUIOp::create(b, block, longer);
+  Value late = arith::AddIOp::create(
+      b, remainder,
+      arith::DivUIOp::create(b, arith::SubIOp::create(b, block, split),
+                             quotient));
   return arith::SelectOp::create(b, loc, isBelow(block, split), early, late);
 }
 
@@ -264,23 +262,24 @@ void ShareDistribution::emitPieces() {
         start = body->getArgument(2);
   Value currentTile = tile ? body->getArgument(3) : Value();
   Value extent =
-      emitExtent(compute<arith::DivUIOp>(current, op.getPer()), currentTile);
-  Value next = compute<arith::AddIOp>(start, extent);
-  Value last = compute<arith::MinUIOp>(next, end);
+      emitExtent(arith::DivUIOp::create(b, current, op.getPer()), currentTile);
+  Value next = arith::AddIOp::create(b, start, extent);
+  Value last = arith::MinUIOp::create(b, next, end);
   Value firstCta = emitCtaOf(start);
-  Value lastCta = emitCtaOf(compute<arith::SubIOp>(next, constant(1)));
-  Value parts = compute<arith::AddIOp>(
-      compute<arith::SubIOp>(lastCta, firstCta), constant(1));
+  Value lastCta = emitCtaOf(arith::SubIOp::create(b, next, constant(1)));
+  Value parts = arith::AddIOp::create(
+      b, arith::SubIOp::create(b, lastCta, firstCta), constant(1));
   SmallVector<Value> arguments = {current,
-                                  compute<arith::SubIOp>(block, start),
-                                  compute<arith::SubIOp>(last, start),
-                                  compute<arith::SubIOp>(cta, firstCta),
+                                  arith::SubIOp::create(b, block, start),
+                                  arith::SubIOp::create(b, last, start),
+                                  arith::SubIOp::create(b, cta, firstCta),
                                   parts,
                                   firstCta};
   if (tile)
     arguments.push_back(currentTile);
-  b.eraseOp(op.getBody()->getTerminator());
-  b.inlineBlockBefore(op.getBody(), body, body->end(), arguments);
+  IRRewriter rewriter(b);
+  rewriter.eraseOp(op.getBody()->getTerminator());
+  rewriter.inlineBlockBefore(op.getBody(), body, body->end(), arguments);
   b.setInsertionPointToEnd(body);
   auto [nextItem, nextTile] = emitNext(current, currentTile);
   SmallVector<Value> carried = {nextItem, last, next};
@@ -300,7 +299,7 @@ void ShareDistribution::distribute() {
   auto loop = scf::ForOp::create(b, loc, constant(0), once, constant(1));
   b.setInsertionPointToStart(loop.getBody());
   emitPieces();
-  b.eraseOp(op);
+  op.erase();
 }
 
 void DistributeWorkPass::runOnKernel() {

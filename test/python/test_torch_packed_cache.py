@@ -132,7 +132,8 @@ def test_ahead_of_time(fovea):
         lengths=lists["lengths"].numpy())
     expected = expected_of(q, pools, lists["page_table"], lists["lengths"])
     check((torch.from_numpy(o)[0].transpose(0, 1), torch.from_numpy(lse)[0]), expected, 2e-2)
-    for options, message in (({"queries": "all"}, "queries must be 'dense' or 'packed', found 'all'"),
+    for options, message in (({"most_queries": 4}, "most_queries needs queries='packed' and keys that are not packed, found 4"),
+                             ({"queries": "all"}, "queries must be 'dense' or 'packed', found 'all'"),
                              ({"queries": "packed", "batch": 2}, "each call determines the number of sequences, found batch 2"),
                              ({"queries": "packed", "blocks": (128, 128)}, "queries that are not packed"),
                              ({"queries": "packed", "gradient": True}, "gradients only with sequences='packed'")):

@@ -363,7 +363,8 @@ def attention(
         passes ``cu_q``. Sequence b has the keys of batch entry b. There are no gradients.
         "dense": as ``sequences`` says.
     most_queries
-        with packed queries the most that a sequence has, a hint for the schedule.
+        with ``queries="packed"``, the largest number of queries of a sequence, up to 2^30: a
+        hint for the schedule.
     blocks
         a ``fovea.Blocks``, or its (queries, keys): each call passes block-sparse lists;
         blocks that are not listed are skipped.
@@ -425,6 +426,8 @@ def attention(
         raise ValueError(f"heads must be a multiple of kv_heads, found {heads} and {kv_heads}")
     if captures is not None and not isinstance(captures, collections.abc.Mapping):
         raise ValueError(f"captures must be a dictionary, {{name: (dtype, shape)}}, found {captures!r}")
+    if most_queries is not None and not packs_queries:
+        raise ValueError(f"most_queries needs queries='packed' and keys that are not packed, found {most_queries!r}")
     lists = _blocks(blocks, "packed" if packs_queries else sequences)
     declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
     regions: Dict[str, RegionBuilder] = {}

@@ -67,8 +67,8 @@ def attention_with_kvcache(
         has chunks of prompts and sequences that are decoded. Its values are not checked on
         CUDA; rows of the output outside of all sequences are unspecified.
     max_q
-        with ``cu_seq_q`` the most queries of a sequence. No result depends on it; if it is
-        small, a kernel for few queries is chosen.
+        with ``cu_seq_q``, the largest number of queries of a sequence: a hint that selects a
+        kernel for few queries. Results depend on it by rounding only.
     causal
         whether query i of a sequence attends to the keys up to its own position,
         ``lengths[b] - queries + i``, where queries are those of the sequence.

@@ -170,6 +170,9 @@ private:
   Value emitCommonOffset();
   /// The first row that does not exist.
   Value emitLimit();
+  /// The address of the thread's chunk in a row at `index` along another
+  /// dimension.
+  Value emitPlace(Value row, int64_t dim, Value index);
   /// The address of a row folded from two coordinates, and whether it exists.
   std::pair<Value, Value> emitFoldedRow(Value index);
   /// The same for a row of a group.
@@ -293,6 +296,15 @@ void CopyEmitter::emitStart() {
   threadRow = arith::AddIOp::create(b, loc, firstRow, row);
 }
 
+Value CopyEmitter::emitPlace(Value row, int64_t dim, Value index) {
+  Value distance = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, emitToI64(b, loc, row), rowStride),
+      arith::MulIOp::create(b, loc, emitToI64(b, loc, index),
+                            view.strides[dim]));
+  return LLVM::GEPOp::create(b, loc, origin.getType(), element, origin,
+                             ArrayRef<LLVM::GEPArg>{distance});
+}
+
 std::pair<Value, Value> CopyEmitter::emitFoldedRow(Value index) {
   Value extent = emitI32(b, loc, dims.foldExtent);
   Value along = arith::AddIOp::create(
@@ -305,14 +317,7 @@ std::pair<Value, Value> CopyEmitter::emitFoldedRow(Value index) {
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, along, limit),
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, folded,
                             emitToI32(b, loc, view.sizes[dims.fold])));
-  Value distance = arith::AddIOp::create(
-      b, loc,
-      arith::MulIOp::create(b, loc, emitToI64(b, loc, along), rowStride),
-      arith::MulIOp::create(b, loc, emitToI64(b, loc, folded),
-                            view.strides[dims.fold]));
-  Value place = LLVM::GEPOp::create(b, loc, origin.getType(), element, origin,
-                                    ArrayRef<LLVM::GEPArg>{distance});
-  return {place, exists};
+  return {emitPlace(along, dims.fold, folded), exists};
 }
 
 std::pair<Value, Value> CopyEmitter::emitGroupedRow(Value index) {
@@ -340,14 +345,7 @@ std::pair<Value, Value> CopyEmitter::emitGroupedRow(Value index) {
       isBelow(group, emitToI32(b, loc, view.sizes[dims.group])));
   Value exists =
       arith::AndIOp::create(b, loc, inTensor, isBelow(logical, limit));
-  Value distance = arith::AddIOp::create(
-      b, loc,
-      arith::MulIOp::create(b, loc, emitToI64(b, loc, along), rowStride),
-      arith::MulIOp::create(b, loc, emitToI64(b, loc, group),
-                            view.strides[dims.group]));
-  Value place = LLVM::GEPOp::create(b, loc, origin.getType(), element, origin,
-                                    ArrayRef<LLVM::GEPArg>{distance});
-  return {place, exists};
+  return {emitPlace(along, dims.group, group), exists};
 }
 
 void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,

@@ -373,7 +373,7 @@ def test_masks_are_booleans(fovea):
     ({"page": 0}, "page must be a positive integer"), ({"page": 64, "key_length": 128}, "key_length is the rows of a page, 64, found 128"),
     ({"page": 64, "gradient": True}, "pages have no gradients"),
     ({"blocks": 64}, r"blocks must be fovea.Blocks, \(queries, keys\) or None"),
-    ({"blocks": (64, 0)}, "blocks' keys must be a positive integer"), ({"blocks": (64, 64), "sequences": "packed"}, "blocks need sequences 'dense', 'lengths' or fovea.Paged, found 'packed'"),
+    ({"blocks": (64, 0)}, "blocks' keys must be a positive integer"), ({"blocks": (64, 64), "sequences": "packed"}, "blocks need sequences 'dense', 'lengths' or fovea.Paged, and queries that are not packed, found 'packed'"),
     ({"dropout": 1.0}, "a probability below 1"), ({"dropout": float("nan")}, "a probability below 1"),
 ])
 def test_wrong_descriptions(fovea, arguments, message):

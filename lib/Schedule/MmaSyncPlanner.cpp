@@ -156,6 +156,10 @@ MmaSyncPlanner::decide(const ScheduleProblem &problem,
   // With few rows, each warp needs only the rows of one MMA instruction.
   if (problem.rows != 0)
     fields.tileM = std::min(fields.tileM, unit.getGroupRows() * fields.warps);
+  if (problem.mayHaveFewTiles(fields.tileM)) {
+    fields.work = plan::WorkSchedule::Shares;
+    fields.split = problem.getSplit();
+  }
   return fields;
 }
 
@@ -166,11 +170,16 @@ MmaSyncPlanner::fit(const ScheduleProblem &problem,
   auto emitRoles = [&] { return noteRoles(emitError(), *problem.target); };
   if (failed(fields.dropRoleFields(asked, emitRoles)))
     return failure();
-  if (asked.contains("work") && fields.work != plan::WorkSchedule::Single)
-    return emitRoles() << "schedule's 'work' must be single without roles "
-                          "('producer_registers'), found "
+  bool isShared = fields.work == plan::WorkSchedule::Shares;
+  if (asked.contains("work") && !isShared &&
+      fields.work != plan::WorkSchedule::Single)
+    return emitRoles() << "schedule's 'work' must be single or shares without "
+                          "roles ('producer_registers'), found "
                        << plan::stringifyWorkSchedule(fields.work);
-  fields.work = plan::WorkSchedule::Single;
+  if (!isShared)
+    fields.work = plan::WorkSchedule::Single;
+  if (!asked.contains("split"))
+    fields.split = isShared ? problem.getSplit() : 0;
   // This unit does not support it; the value may have been chosen for a kernel
   // with roles.
   if (!asked.contains("sum_by_dot"))

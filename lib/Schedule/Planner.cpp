@@ -189,6 +189,7 @@ static plan::KernelPlan makeKernelPlan(const ScheduleFields &fields) {
   kernel.rowTiles = fields.rowTiles;
   kernel.cluster = fields.cluster;
   kernel.work = fields.work;
+  kernel.split = fields.split;
   kernel.longestFirst = fields.longestFirst;
   kernel.chain = fields.chain;
   kernel.pingPong = fields.pingPong;

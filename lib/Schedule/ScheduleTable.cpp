@@ -41,7 +41,8 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"key_chunk", problem.keyChunk},
                             {"page", problem.page},
                             {"packed", problem.packed},
-                            {"few_rows", problem.fewRows}};
+                            {"few_rows", problem.fewRows},
+                            {"invariant", problem.invariant}};
 }
 
 /// Checks names and types of the facts of an entry; returns an error message,

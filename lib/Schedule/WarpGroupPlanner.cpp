@@ -390,10 +390,11 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   fields.classify = problem.classifies;
   // All rows that share keys fit one tile: there may be fewer tiles than CTAs.
-  if (problem.fewRows || (problem.rows != 0 && problem.rows <= fields.tileM)) {
+  if (problem.mayHaveFewTiles(fields.tileM)) {
     fields.work = plan::WorkSchedule::Shares;
     // A share of few rows may have few blocks.
     fields.pingPong &= problem.fewRows;
+    fields.split = problem.getSplit();
   }
   // MMA accumulators round large sums at each step: by 4e-3 for scores in the
   // thousands, which is invisible in P but not in a log-sum-exp. Loaded
@@ -440,6 +441,8 @@ static void fitToShares(const ScheduleProblem &problem,
     fields.longestFirst = false;
   if (!asked.contains("output"))
     fields.output = plan::OutputPath::Direct;
+  if (!asked.contains("split"))
+    fields.split = problem.getSplit();
 }
 
 LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
@@ -458,6 +461,8 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
     fields.work = problem.uneven && fields.cluster == 1
                       ? plan::WorkSchedule::Dynamic
                       : plan::WorkSchedule::Static;
+  if (fields.work != plan::WorkSchedule::Shares && !asked.contains("split"))
+    fields.split = 0;
   if (fields.work == plan::WorkSchedule::Shares)
     fitToShares(problem, asked, fields);
   else if (!asked.contains("output") && !setsOutputStages)

@@ -57,6 +57,20 @@ def test_lengths_functions_and_out(ours):  # noqa: F811
     check((lonely,), (expected_of(q, pools, None, lengths)[0] * share.T[..., None],), 1e-4)
 
 
+def test_invariant(ours):  # noqa: F811
+    """A kernel of one sequence's own pieces: the same bits alone and beside others, whatever the hint."""
+    q, pools, lists = packed(torch.bfloat16)
+    options = {"causal": True, "return_lse": True, "backend": "ptx"}
+    together = ours.attention_with_kvcache(q, *pools, **lists, invariant=True, **options)
+    first, end = OFFSETS[:2]
+    own = {"cu_seq_q": torch.tensor([0, end - first], dtype=torch.int32), "page_table": lists["page_table"][:1], "lengths": lists["lengths"][:1]}
+    alone = ours.attention_with_kvcache(q[first:end], *pools, **own, max_q=end - first, invariant=True, **options)
+    assert torch.equal(alone[0], together[0][first:end]) and torch.equal(alone[1], together[1][:, first:end])
+    varlen = ours.varlen_attn(q, *pools, lists["cu_seq_q"], None, 70, 150, window_size=(-1, 0), block_table=lists["page_table"],
+                              seqused_k=lists["lengths"], enable_gqa=True, num_splits=1, backend="ptx")
+    assert torch.equal(varlen, together[0])
+
+
 def test_varlen_attn_over_pages(ours):  # noqa: F811
     q, pools, lists = packed(torch.float32)
     aux = type("AuxRequest", (), {"lse": True})
@@ -67,7 +81,7 @@ def test_varlen_attn_over_pages(ours):  # noqa: F811
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"num_splits": 1}, NotImplementedError, "num_splits is 1, but a kernel that reads pages"),
+    ({"num_splits": 2}, NotImplementedError, "num_splits is 2, but a kernel finds the parts"),
     ({"seqused_k": None}, ValueError, "block_table needs seqused_k"),
     ({"block_table": None}, NotImplementedError, "seqused_k can't be given without block_table"),
     ({"enable_gqa": False}, ValueError, "query has 4 heads, but key has 2"),
@@ -90,6 +104,7 @@ def test_refused_varlen_calls(ours, change, error, message):  # noqa: F811
     ({"cu_seq_q": None}, ValueError, "q must have 4 dimensions, found 3"),
     ({"max_q": -1}, ValueError, "max_q must be an integer of at least 0, or None, found -1"),
     ({"max_q": 2.5}, ValueError, "max_q must be an integer"),
+    ({"invariant": 1}, TypeError, "invariant must be True or False, found 1"),
 ])
 def test_refused_calls(ours, change, error, message):  # noqa: F811
     q, pools, lists = packed(torch.float32)

@@ -205,8 +205,6 @@ def test_restored(ours, calls):
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"block_table": torch.zeros(1, 2, dtype=torch.int32), "num_splits": 1}, NotImplementedError,
-     "does not support num_splits with block_table, expected num_splits=None, found 1"),
     ({"block_table": torch.zeros(1, 2, dtype=torch.int32)}, NotImplementedError,
      "needs cum_seq_q and seqused_k with block_table, found None"),
     ({"seqused_k": torch.ones(1, dtype=torch.int32)}, NotImplementedError, "does not support seqused_k"),

@@ -71,11 +71,25 @@ struct ScheduleProblem {
   bool packed = false;
   /// Some items may have few rows and many keys, others many rows.
   bool fewRows = false;
+  /// The bits of a sequence's results must not depend on other sequences.
+  bool invariant = false;
   /// A sequence may end before the tensor does.
   bool endsEarly = false;
 
   /// True if an order of sequences may help.
   bool hasLongestFirst() const { return packed && endsEarly; }
+  /// True if all rows that share keys fit one tile, so that there may be fewer
+  /// tiles than CTAs, or if some tiles may have few rows and many keys.
+  bool mayHaveFewTiles(int64_t tileM) const {
+    return fewRows || (rows != 0 && rows <= tileM);
+  }
+  /// Keys of the shortest pieces of split keys, if cuts must not depend on other
+  /// sequences, or else 0: long enough to hide that each piece starts and stores
+  /// a state of its own.
+  int64_t getSplit() const {
+    constexpr int64_t kInvariantSplit = 512;
+    return invariant ? kInvariantSplit : 0;
+  }
   /// Pages of a multiple of so many rows may share a tile: the rows of one
   /// repetition of a swizzle pattern.
   static constexpr int64_t kPageStep = 8;

@@ -94,7 +94,7 @@ static Value makeForward(OpBuilder &builder, Location loc, Match &match,
       /*blockSize=*/DenseI64ArrayAttr(),
       builder.getF64FloatAttr(variant.getScale()), /*dropout=*/FloatAttr(),
       /*dropoutGenerator=*/generator::kVersion, arrangement.layout, sequence,
-      /*valueColumns=*/DenseI64ArrayAttr());
+      /*valueColumns=*/DenseI64ArrayAttr(), /*invariant=*/false);
   variant.fillRegions(builder, op);
   return op.getOutput();
 }

@@ -279,6 +279,8 @@ public:
       return;
     for (int64_t row = 0; row < rows; ++row) {
       int64_t place = offset;
+      if (row % dims.foldExtent >= dims.foldCount)
+        continue;
       if (dims.hasGroups()
               ? !addGroupedRow(place, row)
               : !addCoordinate(place, dims.row, row / dims.foldExtent) ||

@@ -36,9 +36,10 @@ struct Shares {
   }
 };
 
-/// The blocks of a tile of a group's items.
+/// The blocks of a tile of a group's items, and the blocks of a piece if that
+/// does not depend on the shares, or else 0.
 struct Extent {
-  int64_t group, tile, blocks;
+  int64_t group, tile, blocks, piece;
 };
 
 /// Collects the blocks of all tiles of all groups from executions of regions.
@@ -58,16 +59,22 @@ public:
       next.values.push_back(RuntimeValue::integer(tile));
     return true;
   }
-  LogicalResult add(Operation *op, Frame &frame, int64_t yielded) {
-    if (yielded < 1)
+  LogicalResult add(Operation *op, Frame &frame,
+                    ArrayRef<RuntimeValue> yielded) {
+    int64_t number = yielded.front().getInteger(),
+            piece = yielded.back().getInteger();
+    if (number < 1)
       return frame.fail(op)
              << "group " << group << " must have at least 1 "
-             << (counts ? "block" : "tile") << ", found " << yielded;
+             << (counts ? "block" : "tile") << ", found " << number;
     if (!counts) {
-      counts = yielded;
+      counts = number;
       return success();
     }
-    extents.push_back({group, tile, yielded});
+    if (piece < 1)
+      return frame.fail(op) << "pieces of group " << group
+                            << " must have at least 1 block, found " << piece;
+    extents.push_back({group, tile, number, yielded.size() > 1 ? piece : 0});
     if (++tile == *counts) {
       ++group;
       tile = 0;
@@ -92,7 +99,7 @@ public:
                        MutableArrayRef<RuntimeValue> yielded,
                        Next &next) override {
     if (terminator &&
-        failed(collector.add(op, frame, yielded.front().getInteger())))
+        failed(collector.add(op, frame, yielded)))
       return failure();
     if (collector.next(/*tiles=*/nullptr, op.getBlocks(),
                        frame.getInteger(op.getCount()), next))
@@ -166,6 +173,8 @@ private:
                              Operation *terminator,
                              MutableArrayRef<RuntimeValue> yielded, Next &next);
   void nextPiece(const Shares &shares, int64_t end, Next &next);
+  /// With pieces of fixed sizes: moves `block` to the start of the next piece.
+  void skipToPiece();
 
   tile::ForeachWorkOp op;
   bool usesSemaphores;
@@ -187,7 +196,7 @@ LogicalResult ForeachWorkActivation::resumeShares(
                              "found "
                           << count << " and " << per;
   if (terminator && terminator->getParentRegion() != &op.getRegion() &&
-      failed(collector.add(op, frame, yielded.front().getInteger())))
+      failed(collector.add(op, frame, yielded)))
     return failure();
   if (collector.next(&op.getTiles(), op.getExtent(), count / per, next))
     return success();
@@ -201,21 +210,48 @@ LogicalResult ForeachWorkActivation::resumeShares(
   return success();
 }
 
+void ForeachWorkActivation::skipToPiece() {
+  const Extent &extent = collector.extents[item / per];
+  int64_t piece = extent.piece;
+  block = before + std::min(extent.blocks,
+                            int64_t(llvm::divideCeil(block - before, piece)) *
+                                piece);
+}
+
 void ForeachWorkActivation::nextPiece(const Shares &shares, int64_t end,
                                       Next &next) {
+  auto findItem = [&] {
+    while (before + collector.extents[item / per].blocks <= block)
+      before += collector.extents[item++ / per].blocks;
+  };
   if (block >= end)
     return;
-  while (before + collector.extents[item / per].blocks <= block)
-    before += collector.extents[item++ / per].blocks;
+  findItem();
+  if (op.hasFixedPieces()) {
+    skipToPiece();
+    if (block >= end)
+      return;
+    findItem();
+  }
   const Extent &extent = collector.extents[item / per];
-  int64_t first = block - before;
-  block = std::min(end, before + extent.blocks);
-  int64_t cta = shares.find(before),
-          last = shares.find(before + extent.blocks - 1),
-          part = shares.find(before + first) - cta;
+  int64_t first = block - before, after = before + extent.blocks,
+          cta = shares.find(before);
+  SmallVector<int64_t> values = {extent.group * per + item % per, first};
+  if (op.hasFixedPieces()) {
+    int64_t pieces = llvm::divideCeil(extent.blocks, extent.piece);
+    bool isAlone =
+        shares.find(before + (pieces - 1) * extent.piece) == cta;
+    block = std::min(after, block + extent.piece);
+    llvm::append_values(values, block - before, first / extent.piece, pieces,
+                        2 * cta + !isAlone);
+  } else {
+    int64_t part = shares.find(block) - cta;
+    block = std::min(end, after);
+    llvm::append_values(values, block - before, part,
+                        shares.find(after - 1) - cta + 1, cta);
+  }
   next.region = &op.getRegion();
-  for (int64_t value : {extent.group * per + item % per, first, block - before,
-                        part, last - cta + 1, cta})
+  for (int64_t value : values)
     next.values.push_back(RuntimeValue::integer(value));
   if (op.hasTiles())
     next.values.push_back(RuntimeValue::integer(extent.tile));
@@ -323,7 +359,10 @@ private:
 FailureOr<MemRefView> JoinActivation::getSlot(Frame &frame, unsigned tile,
                                               int64_t index) {
   MemRefView view = frame.get(op.getMemory()[tile]).getMemRef();
-  int64_t slot = tile::JoinOp::getSlot(frame.getInteger(op.getCta()), index);
+  int64_t slot =
+      op.getSlot()
+          ? frame.getInteger(op.getSlot()) + index
+          : tile::JoinOp::getSlotOfCta(frame.getInteger(op.getCta()), index);
   if (slot < 0 || slot >= view.sizes.front()) {
     frame.fail(op) << "memory must have a slot " << slot << ", found "
                    << view.sizes.front() << " slots";
@@ -343,10 +382,14 @@ LogicalResult JoinActivation::writeState(Frame &frame) {
     if (failed(slot))
       return failure();
     const Array &value = frame.getArray(tile);
-    int64_t columns = value.getShape()[1];
+    int64_t columns = value.getShape()[1],
+            stored = std::min(rows, value.getShape()[0]);
+    if (stored > slot->sizes[0])
+      return frame.fail(op) << "slots have " << slot->sizes[0]
+                            << " rows, but " << stored << " rows count";
     withStorage(value.getStorage(), [&](auto like) {
       using T = decltype(like);
-      for (int64_t r = 0; r < std::min(rows, value.getShape()[0]); ++r)
+      for (int64_t r = 0; r < stored; ++r)
         writeElements(slot->kind, value.data<T>() + r * columns, columns,
                       slot->at(r * slot->strides[0]),
                       columns == 1 ? 1 : slot->strides[1]);

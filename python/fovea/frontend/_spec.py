@@ -109,6 +109,7 @@ def make_spec(
     blocks: Optional[Blocks] = None,
     sinks: bool = False,
     dropout: float = 0.0,
+    invariant: bool = False,
     captures: Mapping[str, Capture] = {},
     score_mod: Optional[RegionBuilder] = None,
     mask_mod: Optional[RegionBuilder] = None,
@@ -171,6 +172,8 @@ def make_spec(
     if dropout:
         arguments += [("%" + name, "i64") for name in DROPOUT]
         clauses.append(f"dropout({float_literal(dropout, 'f64')}, {', '.join('%' + name for name in DROPOUT)})")
+    if invariant:
+        clauses.append("invariant")
     if captures:
         captured = [f"%c{index}" for index in range(len(captures))]
         types = [capture.type for capture in captures.values()]
@@ -315,6 +318,7 @@ def attention(
     blocks: Union[None, Blocks, Tuple[int, int]] = None,
     sinks: bool = False,
     dropout: float = 0.0,
+    invariant: bool = False,
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
     gradient: Union[None, bool, Sequence[str]] = None,
@@ -376,6 +380,9 @@ def attention(
         the probability, below 1, that a key is dropped after the softmax; the others are
         scaled by 1 / (1 - dropout). Each call passes ``dropout_seed`` and
         ``dropout_offset``, integers that select the keys.
+    invariant
+        whether the bits of a sequence's results depend only on its own queries and keys and on
+        the kernel, not on other sequences of the call or on the GPU's number of SMs.
     captures
         the tensors that the functions read: {name: (dtype, shape)}, or {name: array} for
         the dtype and the rank of an array. The functions take them as further parameters,
@@ -447,7 +454,8 @@ def attention(
         batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
         lse=lse, layout=layout, sequences=sequences, packs_queries=packs_queries,
-        most_queries=_size("most_queries", most_queries) or 0, blocks=lists, sinks=bool(sinks), dropout=float(dropout), captures=declared,
+        most_queries=_size("most_queries", most_queries) or 0, blocks=lists, sinks=bool(sinks), dropout=float(dropout),
+        invariant=bool(invariant), captures=declared,
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
     )

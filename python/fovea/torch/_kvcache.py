@@ -40,6 +40,7 @@ def attention_with_kvcache(
     sinks: Optional[torch.Tensor] = None,
     scale: Optional[float] = None,
     return_lse: bool = False,
+    invariant: bool = False,
     out: Optional[torch.Tensor] = None,
     kernel_options: Optional[Dict[str, Any]] = None,
     backend: str = "cuda",
@@ -81,6 +82,10 @@ def attention_with_kvcache(
     sinks, scale, return_lse, kernel_options, backend
         as for ``flex_attention``. The log-sum-exp is (batch, heads, queries), or (heads,
         queries of all sequences).
+    invariant
+        whether the bits of a sequence's results depend only on its own queries and keys, and
+        not on the other sequences of the call, on ``max_q`` or on the GPU's number of SMs. By
+        default they also depend on how the keys of all sequences are shared among CTAs.
     out
         a tensor for the output, with its shape, dtype and device, that shares no memory with
         q and the caches. The kernel writes into it, so its rows must be contiguous and start
@@ -97,9 +102,13 @@ def attention_with_kvcache(
     """
     backend = checked_backend(backend)
     given, packed, sides = q, cu_seq_q is not None, _checked_window(window, causal)
+    if not isinstance(invariant, bool):
+        raise TypeError(f"invariant must be True or False, found {invariant!r}")
+    # The hint comes from all sequences.
+    most = _most_queries(max_q) if packed and not invariant else 0
     form = None
     if out is None and not is_compiling() and not _autocast.is_any_enabled() and backend == "cuda":
-        form = _form(sides, sinks, scale, return_lse, kernel_options, page_table is None, packed, max_q)
+        form = _form(sides, sinks, scale, return_lse, kernel_options, page_table is None, packed, most, invariant)
         again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, lengths, page_table, cu_seq_q, sinks)
         if again is not None:
             return _result(again, packed, return_lse)
@@ -122,13 +131,13 @@ def attention_with_kvcache(
                   return_lse, dropout=0.0, heads=heads, sequences="lengths", window=sides,
                   queries=_known(q.shape[1]) if packs and not packed else None, sinks=bool(own),
                   page=None if page_table is None else _known(k_cache.shape[1]), packs_queries=packed,
-                  most_queries=_most_queries(max_q) if packed else 0)
+                  most_queries=most, invariant=invariant)
     program, known = _program(score_mod, mask_mod, q, facts)
     if program is None:
         return uncompiled(attention_with_kvcache)(
             given, k_cache, v_cache, lengths=lengths, page_table=page_table, cu_seq_q=cu_seq_q, max_q=max_q,
-            causal=causal, score_mod=score_mod, mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse, out=out,
-            kernel_options=kernel_options, backend=backend)
+            causal=causal, score_mod=score_mod, mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse,
+            invariant=invariant, out=out, kernel_options=kernel_options, backend=backend)
     if needs_gradient(q, k_cache, v_cache, *own, *program.captures, *(() if out is None else (out,))):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
     schedule, recurrence = checked_options(kernel_options)
@@ -152,7 +161,7 @@ def attention_with_kvcache(
 
 
 def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, kernel_options: Any, contiguous: bool, packed: bool,
-          max_q: Optional[int]) -> Optional[Tuple[Any, ...]]:
+          most: int, invariant: bool) -> Optional[Tuple[Any, ...]]:
     """The properties of a call besides functions and tensors; None if they are not hashable."""
     hints = hints_of(kernel_options) if kernel_options else ()
     if hints is None or not (scale is None or isinstance(scale, float)) or not isinstance(return_lse, bool):
@@ -160,7 +169,7 @@ def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, ke
     # The sinks of some dtypes are copied at each call.
     if sinks is not None and (type(sinks) is not torch.Tensor or sinks.dtype != torch.float32):
         return None
-    options = "cache", scale, return_lse, hints, sinks is None, window, contiguous, packed, _most_queries(max_q) if packed else 0
+    options = "cache", scale, return_lse, hints, sinks is None, window, contiguous, packed, most, invariant
     return _calls.form_of(options)
 
 

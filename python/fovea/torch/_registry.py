@@ -44,8 +44,8 @@ def register_flash(name: str = "FOVEA", *, cpu: Optional[str] = None) -> None:
         PyTorch does not have on the CPU, then works there.
 
     The kernels raise NotImplementedError for arguments that they do not support: ``seqused_k``
-    without pages (``block_table``), ``alibi_slopes``, ``num_splits`` above 1, or of 1 with pages,
-    debug masks and 8-bit floats. Raises NotImplementedError for a PyTorch without the registry, ValueError for
+    without pages (``block_table``), ``alibi_slopes``, ``num_splits`` above 1, debug masks and
+    8-bit floats. Raises NotImplementedError for a PyTorch without the registry, ValueError for
     another ``cpu``.
 
     >>> from torch.nn.attention import activate_flash_attention_impl
@@ -285,9 +285,6 @@ def _flash(given: Named, backend: str, numbers: Tuple[int, int]) -> _Call:
 def _over_pages(given: Named, backend: str) -> Any:
     """Packed queries over keys in pages."""
     _reject({**given, "dropout_p": given["dropout_p"] or None}, *_PACKED, "block_table", "seqused_k")
-    if given["num_splits"] == 1:
-        raise NotImplementedError("Fovea's flash attention does not support num_splits with block_table, expected num_splits=None, "
-                                  "found 1")
     if given["seqused_k"] is None or given["cum_seq_q"] is None:
         raise NotImplementedError("Fovea's flash attention needs cum_seq_q and seqused_k with block_table, found None")
     query = given["query"]
@@ -295,7 +292,7 @@ def _over_pages(given: Named, backend: str) -> Any:
         o, lse = attention_with_kvcache(
             query, given["key"], given["value"], lengths=given["seqused_k"], page_table=given["block_table"],
             cu_seq_q=given["cum_seq_q"], max_q=given["max_q"], window=_window(given), scale=given["scale"], return_lse=True,
-            backend=backend)
+            invariant=given["num_splits"] == 1, backend=backend)
     return o, lse, query.new_empty(0), query.new_empty(0), query.new_empty(0)
 
 

@@ -74,8 +74,9 @@ def varlen_attn(
         (sequences,), int32, the number of keys of each. As ``attention_with_kvcache``, whose
         errors it raises, without gradients. seqused_k alone is not supported.
     num_splits
-        None; without pages also 1, which says what is always so there: the keys of a query
-        are not split, and a sequence's result does not depend on other sequences.
+        1: the bits of a sequence's result do not depend on other sequences, which is always so
+        without pages. With pages 1 is ``invariant`` of ``attention_with_kvcache``; by default
+        they may depend on how the keys of all sequences are shared among CTAs.
     score_mod, mask_mod
         as for ``flex_attention``, in addition to ``window_size``: ``b`` is the index of the
         sequence, and positions count from its start. Not in PyTorch's function.
@@ -103,7 +104,7 @@ def varlen_attn(
         return attention_with_kvcache(
             query, key, value, lengths=seqused_k, page_table=block_table, cu_seq_q=cu_seq_q, window=window, scale=scale,
             score_mod=score_mod, mask_mod=mask_mod, sinks=sinks, return_lse=wants_lse,
-            max_q=max_q, kernel_options=kernel_options, backend=backend)
+            invariant=num_splits == 1, max_q=max_q, kernel_options=kernel_options, backend=backend)
     given = query, key, value, cu_seq_q, cu_seq_k
     _check_shapes(*given, enable_gqa)
     assert cu_seq_k is not None
@@ -171,9 +172,6 @@ def _check_supported(seqused_k: Any, block_table: Any, cu_seq_k: Any, num_splits
         raise ValueError("block_table needs seqused_k, the number of keys of each sequence, found None")
     if block_table is not None and cu_seq_k is not None:
         raise ValueError("cu_seq_k must be None with block_table: keys are in pages")
-    if block_table is not None and num_splits is not None:
-        raise NotImplementedError(f"num_splits is {num_splits}, but a kernel that reads pages finds the parts of its keys itself, by "
-                                  "the lengths of all sequences: expected None")
     if num_splits is not None and num_splits != 1:
         raise NotImplementedError(f"num_splits is {num_splits}, but a kernel finds the parts of its keys itself: expected None or 1")
 

@@ -208,7 +208,8 @@ def flash_attn_with_kvcache(
         lengths = lengths + k.shape[1]
     return attention_with_kvcache(
         q, k_cache, v_cache, lengths=lengths, page_table=block_table, causal=causal, window=_sides(window_size, False),
-        scale=softmax_scale, score_mod=_capped(softcap), sinks=s_aux, return_lse=return_softmax_lse, backend=backend)
+        scale=softmax_scale, score_mod=_capped(softcap), sinks=s_aux, return_lse=return_softmax_lse,
+        invariant=num_splits == 1, backend=backend)
 
 
 def _append(cache: torch.Tensor, rows: torch.Tensor, lengths: torch.Tensor, block_table: Optional[torch.Tensor]) -> None:

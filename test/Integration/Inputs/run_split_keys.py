@@ -1,10 +1,10 @@
 """Runs split-keys.mlir with lengths that cut items in every place.
 
-    run_split_keys.py FOVEA_RUN PROGRAM LEVEL TARGET [--count=N] [--seed=N] [--schedule=S] [--entries=A,B]
+    run_split_keys.py FOVEA_RUN PROGRAM LEVEL TARGET [--count=N] [--seed=N] [--schedule=S] [--entries=A,B] [--invariant]
 
 LEVEL is tile, warp or ptx. Lengths are 0, 1, a block and one more or less, the capacity, and COUNT
 random draws, of one sequence and of several. NaN stands where no key is. Prints each failure; exits
-with 1 after one.
+with 1 after one. With --invariant the programs have that clause.
 """
 
 import argparse
@@ -80,15 +80,17 @@ def make_mixed(folder, rng, lengths, _):
 
 
 def make_chunks(folder, rng, lengths, entry):
-    dim = 128 if entry == "chunks" else 64
+    dim, heads = 128 if entry == "chunks" else 64, 6 if entry == "threes" else 4
     offsets, total = make_offsets(folder, rng, lengths)
-    files = [save(folder, "q", rng.normal(size=(1, 4, total, dim)), "bf16")]
+    files = [save(folder, "q", rng.normal(size=(1, heads, total, dim)), "bf16")]
     exists = np.arange(CAPACITY)[None, None, :, None] < np.array(lengths)[:, None, None, None]
     for name in "kv":
         rows = np.where(exists, rng.normal(size=(len(lengths), 2, CAPACITY, dim)), np.nan)
         files.append(save(folder, name, rows, "bf16"))
     files += [offsets, save(folder, "n", np.array(lengths), np.int32)]
-    return [*files, save(folder, "sinks", rng.normal(size=4), np.float32)] if entry == "chunks" else files
+    if entry != "windows":
+        files.append(save(folder, "sinks", rng.normal(size=heads), np.float32))
+    return [*files, save(folder, "slopes", rng.normal(size=heads), np.float32)] if entry == "threes" else files
 
 
 def make_prefill(folder, rng, lengths, _):
@@ -98,13 +100,18 @@ def make_prefill(folder, rng, lengths, _):
 
 
 ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "prefill": make_prefill, "mixed": make_mixed,
-           "chunks": make_chunks, "windows": make_chunks}
+           "chunks": make_chunks, "windows": make_chunks, "threes": make_chunks}
 
 
 def run(options, entry, lengths, seed):
     with tempfile.TemporaryDirectory() as name:
         files = ENTRIES[entry](pathlib.Path(name), np.random.default_rng(seed), lengths, entry)
-        command = [options.tool, options.program, f"--entry={entry}", f"--target={options.target}",
+        program = options.program
+        if options.invariant:
+            text = pathlib.Path(program).read_text()
+            program = str(pathlib.Path(name) / "invariant.mlir")
+            pathlib.Path(program).write_text(text.replace("attn.forward %q, %k, %v", "attn.forward %q, %k, %v invariant"))
+        command = [options.tool, program, f"--entry={entry}", f"--target={options.target}",
                    f"--schedule={options.schedule}", "--check"]
         command += ["--device=ptx"] if options.level == "ptx" else [f"--level={options.level}"]
         command += [f"--seeds={2 + seed % 2}"] if options.level == "warp" else []
@@ -123,6 +130,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--schedule", default="work=shares")
     parser.add_argument("--entries", type=lambda names: names.split(","), default=list(ENTRIES))
+    parser.add_argument("--invariant", action="store_true")
     options = parser.parse_args()
     rng, right = random.Random(options.seed), True
     for entry in options.entries:

@@ -129,3 +129,31 @@ func.func @windows(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: ten
     : tensor<1x4x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<1x4x?x64xbf16>, tensor<1x4x?xf32>
   return %o, %lse : tensor<1x4x?x64xbf16>, tensor<1x4x?xf32>
 }
+
+// Packed queries, three heads of a query in four adjacent rows, with sinks and a slope per head.
+func.func @threes(%q: tensor<1x6x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>, %cu_q: tensor<?xi32>, %lengths: tensor<?xi32>, %sinks: tensor<6xf32>, %slopes: tensor<6xf32>)
+    -> (tensor<1x6x?x64xbf16>, tensor<1x6x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v packed(%cu_q : tensor<?xi32>) lengths(%lengths : tensor<?xi32>) sinks(%sinks : tensor<6xf32>)
+    captures(%slopes : tensor<6xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %a: tensor<6xf32>) {
+      %slope = tensor.extract %a[%h] : tensor<6xf32>
+      %distance = arith.subi %i, %j : index
+      %integer = arith.index_cast %distance : index to i32
+      %float = arith.sitofp %integer : i32 to f32
+      %c = arith.constant 0.01 : f32
+      %far = arith.mulf %float, %c : f32
+      %bias = arith.mulf %slope, %far : f32
+      %sum = arith.addf %s, %bias : f32
+      attn.yield %sum : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %a: tensor<6xf32>) {
+      %n = attn.key_length
+      %m = attn.query_length
+      %before = arith.subi %n, %m : index
+      %own = arith.addi %before, %i : index
+      %keep = arith.cmpi sle, %j, %own : index
+      attn.yield %keep : i1
+    }
+    : tensor<1x6x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<1x6x?x64xbf16>, tensor<1x6x?xf32>
+  return %o, %lse : tensor<1x6x?x64xbf16>, tensor<1x6x?xf32>
+}

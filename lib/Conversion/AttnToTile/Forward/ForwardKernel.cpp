@@ -9,6 +9,7 @@
 #include "Forward/ForwardKernel.h"
 
 #include "Forward/ForwardProblem.h"
+#include "Forward/ForwardShares.h"
 #include "Kernel/PackedSequences.h"
 #include "Kernel/WorkShares.h"
 
@@ -62,6 +63,9 @@ private:
   QueryTile describePackedSequence(const PackedTile &packed);
   /// Tile `index` of a packed sequence and head, in a loop over shares.
   QueryTile describeShared(Value sequence, Value head, Value index);
+  /// Describes the pieces of an item of a sequence that has so many tiles per
+  /// head, after `before` tiles of other sequences.
+  void describePieces(QueryTile &tile, Value tiles, Value before);
   /// The keys of sequence `n`.
   SequenceRows countKeys(Value n);
   PackedWork getPackedWork();
@@ -158,6 +162,11 @@ QueryTileEmitter::describeBatchEntry(const KernelBuilder::Work &work) {
   tile.keys = rows.count;
   tile.rows = {work.batch, Value(), Value()};
   tile.keyAddressing = makeAddressing(kb, op, k, work.batch, rows);
+  if (plan.kernel->split != 0) {
+    Value tiles =
+        kb.make<arith::CeilDivUIOp>(headRows, kb.constant(plan.rows));
+    describePieces(tile, tiles, kb.make<arith::MulIOp>(work.batch, tiles));
+  }
   return tile;
 }
 
@@ -230,8 +239,32 @@ QueryTile QueryTileEmitter::beginShared() {
 QueryTile QueryTileEmitter::describeShared(Value sequence, Value head,
                                            Value index) {
   auto countKeys = [&](Value n) { return this->countKeys(n); };
-  return describePackedSequence(
+  QueryTile tile = describePackedSequence(
       packedWork->describe(sequence, head, index, countKeys));
+  if (plan.kernel->split != 0)
+    describePieces(tile, packedWork->countTiles(sequence),
+                   packedWork->countTilesBefore(sequence));
+  return tile;
+}
+
+void QueryTileEmitter::describePieces(QueryTile &tile, Value tiles,
+                                      Value before) {
+  // A sequence has as many slots as pieces at most, or as items.
+  Value most = kb.constant(kPiecesOfSequence), one = kb.constant(1);
+  Value items = kb.make<arith::MulIOp>(heads, tiles);
+  tile.pieces.most =
+      kb.make<arith::MaxUIOp>(kb.make<arith::DivUIOp>(most, items), one);
+  const KernelBuilder::Work &work = tile.work;
+  Value index = kb.make<arith::AddIOp>(
+      kb.make<arith::MulIOp>(
+          kb.make<arith::DivUIOp>(work.row, kb.constant(plan.rows)), heads),
+      work.head);
+  Value first = kb.make<arith::AddIOp>(
+      kb.make<arith::MulIOp>(work.batch, most),
+      kb.make<arith::MulIOp>(before, heads));
+  tile.pieces.slot = kb.make<arith::AddIOp>(
+      first, kb.make<arith::MulIOp>(index, tile.pieces.most));
+  named("slot", tile.pieces.slot);
 }
 
 QueryTile QueryTileEmitter::emitGroup() {
@@ -272,7 +305,8 @@ void QueryTileEmitter::placeRows(QueryTile &tile) {
   tile.keyHead = tile.work.head;
   tile.head = kb.make<arith::MulIOp>(tile.keyHead, kb.constant(packed.heads));
   if (packed.areAdjacent) {
-    Value query = kb.make<arith::DivUIOp>(row, kb.constant(packed.heads));
+    Value query =
+        kb.make<arith::DivUIOp>(row, kb.constant(packed.getRowsPerQuery()));
     first = kb.make<arith::AddIOp>(first, query);
     return;
   }
@@ -344,8 +378,11 @@ SmallVector<Value> ForwardKernel::getRowPlace() const {
 
 DenseI64ArrayAttr ForwardKernel::getFold() const {
   const PackedHeads &packed = plan.packedHeads;
+  int64_t padded = packed.getRowsPerQuery();
+  if (packed.areAdjacent && packed.heads != padded)
+    return kb.builder.getDenseI64ArrayAttr({1, padded, packed.heads});
   if (packed.areAdjacent)
-    return kb.builder.getDenseI64ArrayAttr({1, packed.heads});
+    return kb.builder.getDenseI64ArrayAttr({1, padded});
   if (packed.queries == 1)
     return {};
   return kb.builder.getDenseI64ArrayAttr({2, packed.queries});
@@ -356,7 +393,8 @@ Value ForwardKernel::getFirstQuery() const {
   if (packed.hasAllQueries())
     return kb.constant(0);
   if (packed.areAdjacent)
-    return kb.make<arith::DivUIOp>(tile.work.row, kb.constant(packed.heads));
+    return kb.make<arith::DivUIOp>(tile.work.row,
+                                   kb.constant(packed.getRowsPerQuery()));
   return tile.work.row;
 }
 

@@ -29,6 +29,13 @@ struct ForwardArguments {
   static ForwardArguments of(KernelBuilder &kb, attn::ForwardOp op);
 };
 
+/// The pieces of an item whose cuts do not depend on the shares.
+struct FixedPieces {
+  /// Most pieces of the item, and the slot of the first one in the memory of
+  /// partial states.
+  mlir::Value most, slot;
+};
+
 /// One query tile and its keys.
 struct QueryTile {
   KernelBuilder::Work work;
@@ -38,6 +45,7 @@ struct QueryTile {
   /// kernel, and those of the keys in K and V.
   BlockPosition rows;
   KeyAddressing keyAddressing;
+  FixedPieces pieces = {};
 };
 
 /// A forward kernel under construction. The builder is inside the loop over

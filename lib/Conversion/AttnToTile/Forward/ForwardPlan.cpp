@@ -98,8 +98,15 @@ static LogicalResult checkValueColumns(attn::ForwardOp op,
 
 /// Fails if the plan splits keys that are not one range per query tile.
 static LogicalResult checkShares(attn::ForwardOp op, plan::KernelAttr plan) {
-  if (plan->work != plan::WorkSchedule::Shares)
+  if (plan->work != plan::WorkSchedule::Shares) {
+    if (plan->split != 0)
+      return op.emitError("'split' needs 'work' shares, found ")
+             << plan::stringifyWorkSchedule(plan->work);
     return success();
+  }
+  if (op.getInvariant() && plan->split == 0)
+    return op.emitError("with 'invariant', 'work' shares needs 'split', which "
+                        "makes pieces independent of other sequences");
   auto refuse = [&](StringRef reason) {
     return op.emitError("'work' shares is not supported with ") << reason;
   };

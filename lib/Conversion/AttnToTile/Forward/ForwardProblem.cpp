@@ -36,8 +36,7 @@ PackedHeads fovea::findPackedHeads(attn::ForwardOp op) {
   int64_t group = heads / keyHeads;
   if (places.packsQueries()) {
     // Each tile, and each part of it that is stored alone, has whole queries.
-    if (places.packsKeys() || group == 1 || group > kMaxAdjacentHeads ||
-        !llvm::isPowerOf2_64(group))
+    if (places.packsKeys() || group == 1 || group > kMaxAdjacentHeads)
       return {};
     return {group, places.mostQueries, /*areAdjacent=*/true};
   }
@@ -161,6 +160,7 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
   problem.packed = keys.packsQueries();
   problem.uneven = picksBlocks(op) || problem.endsEarly;
   problem.wideExponent = element.isBF16();
+  problem.invariant = op.getInvariant();
   problem.lse = static_cast<bool>(op.getLse());
   problem.scoreBits = boxes.bits;
   problem.rows = heads.getRows();

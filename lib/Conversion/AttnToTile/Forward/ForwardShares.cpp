@@ -24,8 +24,10 @@ static constexpr int64_t kFragmentRows = 16, kWarpColumns = 16;
 
 /// Rows that are combined together: as few as possible, so that all warps take
 /// part however few rows a tile has. The columns must divide among the warps
-/// that share rows.
+/// that share rows. Without roles each warp has whole rows of the tile.
 static int64_t chooseStep(const ForwardPlan &plan) {
+  if (!plan.kernel.hasRoles())
+    return plan.rows;
   int64_t step = kFragmentRows;
   while (step < plan.rows &&
          plan.valueHeadDim % (kWarpColumns * plan.rows / step) != 0)
@@ -48,7 +50,15 @@ LogicalResult fovea::emitExtent(const ForwardKernel &kernel) {
       kb.make<arith::CeilDivUIOp>(kb.make<arith::SubIOp>(upper, blocks->lower),
                                   kb.constant(kernel.plan.columns));
   Value some = kb.make<arith::MaxUIOp>(count, kb.constant(1));
-  tile::YieldOp::create(kb.builder, kb.getLoc(), some);
+  SmallVector<Value> yielded = {some};
+  // Pieces depend on the item's own blocks only.
+  if (int64_t split = kernel.plan.kernel->split) {
+    Value least = kb.constant(llvm::divideCeil(split, kernel.plan.columns));
+    Value size =
+        kb.make<arith::CeilDivUIOp>(some, kernel.group->pieces.most);
+    yielded.push_back(kb.make<arith::MaxUIOp>(size, least));
+  }
+  tile::YieldOp::create(kb.builder, kb.getLoc(), yielded);
   return success();
 }
 
@@ -77,11 +87,14 @@ public:
   JoinEmitter(const ForwardKernel &kernel, const SoftmaxState &state,
               function_ref<void(const ForwardKernel &, SoftmaxState)> results)
       : kernel(kernel), kb(kernel.kb), b(kb.builder), loc(kernel.getLoc()),
-        state(state), emitResults(results), step(chooseStep(kernel.plan)) {}
+        state(state), emitResults(results), step(chooseStep(kernel.plan)),
+        fixed(kernel.plan.kernel->split != 0) {}
 
   void emit();
 
 private:
+  int64_t getSlotRows();
+  std::pair<ArrayAttr, AffineExpr> countSlots();
   Value declare(StringRef name, int64_t columns);
   Value countRows();
   RankedTensorType getType(int64_t rows, Value tile) {
@@ -102,19 +115,56 @@ private:
   SoftmaxState state;
   function_ref<void(const ForwardKernel &, SoftmaxState)> emitResults;
   int64_t step;
+  /// Pieces have a fixed size.
+  bool fixed;
 };
 } // namespace
 
-/// Memory for a tile of each piece: two pieces per CTA.
+/// Rows of a slot: as many as may count.
+int64_t JoinEmitter::getSlotRows() {
+  const PackedHeads &packed = kernel.plan.packedHeads;
+  if (!packed.hasAllQueries())
+    return kernel.plan.rows;
+  return std::min<int64_t>(kernel.plan.rows, packed.getRows());
+}
+
+/// The slots of all pieces of fixed size; see `FixedPieces`.
+std::pair<ArrayAttr, AffineExpr> JoinEmitter::countSlots() {
+  constexpr unsigned kQuery = 0, kKey = 1;
+  attn::ForwardOp op = kernel.op;
+  const PackedHeads &packed = kernel.plan.packedHeads;
+  SizeExpressions sizes(kb, kQuery);
+  AffineExpr most = b.getAffineConstantExpr(kPiecesOfSequence),
+             heads = sizes.getSize(packed ? kKey : kQuery, 1),
+             rows = sizes.getSize(2) * packed.getRowsPerQuery(), slots;
+  if (std::optional<unsigned> offsets =
+          op.getSequence().getPlaces().queryOffsets) {
+    unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+    AffineExpr entries = sizes.getSize(first + *offsets, 0);
+    AffineExpr tiles = rows.floorDiv(kernel.plan.rows) + entries;
+    slots = entries * most + heads * tiles;
+  } else {
+    if (packed.hasAllQueries())
+      rows = b.getAffineConstantExpr(packed.getRows());
+    AffineExpr tiles = rows.ceilDiv(kernel.plan.rows);
+    slots = sizes.getSize(0) * (most + heads * tiles);
+  }
+  return {sizes.getNames(), slots};
+}
+
+/// Memory for a tile of each piece: two pieces per CTA, or pieces of fixed
+/// size.
 Value JoinEmitter::declare(StringRef name, int64_t columns) {
+  ArrayAttr sizes = b.getStrArrayAttr({launch::kCtasSize});
   AffineExpr slots = b.getAffineSymbolExpr(0) * 2;
+  if (fixed)
+    std::tie(sizes, slots) = countSlots();
   SmallVector<AffineExpr> extents = {slots,
-                                     b.getAffineConstantExpr(kernel.plan.rows)};
+                                     b.getAffineConstantExpr(getSlotRows())};
   if (columns != 1)
     extents.push_back(b.getAffineConstantExpr(columns));
   unsigned argument =
-      declareScratch(kb, name, b.getStrArrayAttr({launch::kCtasSize}), extents,
-                     b.getF32Type());
+      declareScratch(kb, name, sizes, extents, b.getF32Type());
   return kb.kernel.getArgument(argument);
 }
 
@@ -124,7 +174,7 @@ Value JoinEmitter::countRows() {
   if (packed.hasAllQueries())
     rows = kb.constant(packed.getRows());
   else if (packed.areAdjacent)
-    rows = kb.make<arith::MulIOp>(rows, kb.constant(packed.heads));
+    rows = kb.make<arith::MulIOp>(rows, kb.constant(packed.getRowsPerQuery()));
   Value left = kb.make<arith::SubIOp>(rows, kernel.tile.work.row);
   return kb.make<arith::MinUIOp>(left, kb.constant(kernel.plan.rows));
 }
@@ -173,7 +223,8 @@ void JoinEmitter::fillEach(Region &region) {
   Value distance = row;
   if (packed)
     distance = kb.make<arith::DivUIOp>(
-        row, kb.constant(packed.areAdjacent ? packed.heads : packed.queries));
+        row, kb.constant(packed.areAdjacent ? packed.getRowsPerQuery()
+                                            : packed.queries));
   tile.rows.row = kb.make<arith::AddIOp>(tile.rows.row, distance);
   emitResults(rows, {block->getArgument(1), block->getArgument(2),
                      block->getArgument(3)});
@@ -185,11 +236,12 @@ void JoinEmitter::emit() {
       declare("part_m", 1), declare("part_l", 1),
       declare("part_acc",
               cast<RankedTensorType>(state.acc.getType()).getDimSize(1))};
-  Value counters = declareCounters(kb, kernel.plan.kernel->minBlocks);
+  Value counters =
+      declareCounters(kb, kernel.plan.kernel->minBlocks * (fixed ? 2 : 1));
   tile::ForeachWorkOp loop = kb.workLoop;
   auto join = tile::JoinOp::create(
       b, loc, ValueRange{state.m, state.l, state.acc}, loop.getPart(),
-      loop.getParts(), loop.getCta(), countRows(), ValueRange(memory), counters,
+      loop.getParts(), loop.getCta(), kernel.tile.pieces.slot, countRows(), ValueRange(memory), counters,
       b.getI64IntegerAttr(step), b.getStringAttr("join"));
   OpBuilder::InsertionGuard guard(b);
   fillCombine(join.getCombine());

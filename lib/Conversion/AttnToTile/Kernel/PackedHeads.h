@@ -14,6 +14,8 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_PACKEDHEADS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_PACKEDHEADS_H
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cstdint>
 
 namespace fovea {
@@ -26,8 +28,9 @@ struct PackedHeads {
   /// of two. Row `r` is query `r mod queries` of the group's head `r div
   /// queries`.
   int64_t queries = 1;
-  /// The heads of a query are adjacent rows: row `r` is head `r mod heads` of
-  /// query `r div heads`. `queries` are the most of a sequence, a hint, or 0.
+  /// The heads of a query are adjacent rows, padded to a power of two: row `r`
+  /// is head `r mod getRowsPerQuery()` of query `r div getRowsPerQuery()`.
+  /// `queries` are the most of a sequence, a hint, or 0.
   bool areAdjacent = false;
 
   explicit operator bool() const { return heads != 0; }
@@ -36,9 +39,13 @@ struct PackedHeads {
   /// True if each row is another head of one query.
   bool hasOneQuery() const { return hasAllQueries() && queries == 1; }
   /// Most rows that share keys; 0 if unknown.
-  int64_t getRows() const { return heads * queries; }
+  int64_t getRows() const {
+    return (areAdjacent ? getRowsPerQuery() : heads) * queries;
+  }
   /// Rows of each query, if its heads are adjacent.
-  int64_t getRowsPerQuery() const { return areAdjacent ? heads : 1; }
+  int64_t getRowsPerQuery() const {
+    return areAdjacent ? int64_t(llvm::PowerOf2Ceil(heads)) : 1;
+  }
 };
 
 } // namespace fovea

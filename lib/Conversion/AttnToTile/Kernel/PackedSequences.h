@@ -58,6 +58,11 @@ public:
   /// The number of items of a loop over shares: heads of sequences.
   mlir::Value countShared();
   mlir::Value countTiles(mlir::Value sequence);
+  /// An upper bound of the tiles of the sequences before this one: at most the
+  /// tiles of all rows, and one per sequence.
+  mlir::Value countTilesBefore(mlir::Value sequence) {
+    return emitFirstSlot(sequence);
+  }
   /// Tile `index` of a sequence and head.
   PackedTile describe(mlir::Value sequence, mlir::Value head, mlir::Value index,
                       LocateKeys locateKeys);

@@ -75,7 +75,8 @@ std::pair<Value, Value> BlockTiles::getFoldedRows(Location loc) const {
   RankedTensorType type = getType({context.rows, 1}, builder.getI32Type());
   Value row = tile::IotaOp::create(builder, loc, type, 0);
   const PackedHeads &packed = context.packedHeads;
-  int64_t inner = packed.areAdjacent ? packed.heads : packed.queries;
+  int64_t inner =
+      packed.areAdjacent ? packed.getRowsPerQuery() : packed.queries;
   Value divisor = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, int32_t(inner)));
   auto addTo = [&](Value scalar, Value offsets) -> Value {

@@ -88,11 +88,15 @@ void TileAddressing::prepare() {
 TileAddressing::Along TileAddressing::getFoldedRow(int64_t offset) {
   Value row = arith::AddIOp::create(b, loc, base[0], emitI64(b, loc, offset));
   Value extent = emitI64(b, loc, dims.foldExtent);
+  Value outer = arith::DivUIOp::create(b, loc, row, extent);
+  Value inFold = arith::RemUIOp::create(b, loc, row, extent);
   Along place = {emitI64(b, loc, 0), {}};
+  if (dims.hasGaps())
+    place.inside =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, inFold,
+                              emitI64(b, loc, dims.foldCount));
   for (auto [dim, distance] :
-       {std::pair(dims.row,
-                  arith::DivUIOp::create(b, loc, row, extent).getResult()),
-        {dims.fold, arith::RemUIOp::create(b, loc, row, extent).getResult()}}) {
+       {std::pair(dims.row, outer), {dims.fold, inFold}}) {
     Value coordinate = arith::AddIOp::create(b, loc, start[dim], distance);
     place.distance = arith::AddIOp::create(
         b, loc, place.distance,

@@ -93,6 +93,16 @@ CommitOrder::ages(Operation *op) const {
   return result;
 }
 
+/// The body of an `scf.for`, or of a do-while loop over work; null for others.
+static Block *getLoopBody(Operation &op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return loop.getBody();
+  auto loop = dyn_cast<scf::WhileOp>(op);
+  if (loop && loop.getAfterBody()->without_terminator().empty())
+    return loop.getBeforeBody();
+  return nullptr;
+}
+
 LogicalResult CommitOrder::visit(Operation &op) {
   if (auto commit = dyn_cast<warp::ProducerCommitOp>(op)) {
     if (!stored.contains(commit.getPipeline()))
@@ -114,15 +124,15 @@ LogicalResult CommitOrder::visit(Operation &op) {
     entry->second = std::min(entry->second, younger);
     return success();
   }
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+  if (Block *body = getLoopBody(op)) {
     // The state after an iteration must equal the state before it. Otherwise
     // the meaning of a later wait would depend on the trip count.
-    auto before = ages(loop);
-    if (failed(walk(*loop.getBody())))
+    auto before = ages(&op);
+    if (failed(walk(*body)))
       return failure();
-    if (ages(loop) != before)
-      return loop.emitOpError("commits and waits of a pipeline do not balance "
-                              "in an iteration");
+    if (ages(&op) != before)
+      return op.emitOpError("commits and waits of a pipeline do not balance "
+                            "in an iteration");
     return success();
   }
   for (Region &region : op.getRegions())

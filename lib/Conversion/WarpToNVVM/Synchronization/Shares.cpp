@@ -218,7 +218,7 @@ static std::string getArrival(const std::string &barrier) {
          "@one atom.acq_rel.gpu.global.inc.u32 before, [$1], $2;\n\t"
          "setp.eq.u32 last, before, $2;\n\t"
          "and.pred last, last, one;\n\t"
-         "barrier.cta.red.or.pred all, " +
+         "barrier.red.or.pred all, " +
          barrier +
          ", last;\n\t"
          "selp.b32 $0, 1, 0, all;\n\t"

@@ -23,7 +23,8 @@ void ForwardOp::getAsmBlockArgumentNames(Region &region,
   (void)nameVariantArguments(*this, region, setName);
 }
 
-static constexpr StringLiteral kValueColumns("value_columns");
+static constexpr StringLiteral kValueColumns("value_columns"),
+    kInvariant("invariant");
 
 /// Parses `(first, count)`.
 static ParseResult parseValueColumns(OpAsmParser &parser,
@@ -50,8 +51,14 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            << qkv.size() << " operands";
   SmallVector<StringRef> regions(std::begin(kVariantRegions),
                                  std::end(kVariantRegions));
-  auto parseOwn = [&](StringRef) { return parseValueColumns(parser, result); };
-  StringRef own[] = {kValueColumns};
+  auto parseOwn = [&](StringRef keyword) -> ParseResult {
+    if (keyword == kValueColumns)
+      return parseValueColumns(parser, result);
+    result.addAttribute(getInvariantAttrName(result.name),
+                        parser.getBuilder().getUnitAttr());
+    return success();
+  };
+  StringRef own[] = {kValueColumns, kInvariant};
   VariantClauses clauses(parser, result, regions, own, parseOwn);
   SmallVector<Type> types, results;
   if (clauses.parse() || parser.parseOptionalAttrDict(result.attributes) ||
@@ -80,9 +87,11 @@ void ForwardOp::print(OpAsmPrinter &p) {
     p << ')';
   }
   printVariantClauses(p, *this);
+  if (getInvariant())
+    p << ' ' << kInvariant;
   SmallVector<StringRef> regions(std::begin(kVariantRegions),
                                  std::end(kVariantRegions));
-  StringRef own[] = {getValueColumnsAttrName()};
+  StringRef own[] = {getValueColumnsAttrName(), getInvariantAttrName()};
   printVariantRegions(p, *this, regions, own);
   p << tensors.getTypes() << " -> ";
   llvm::interleaveComma((*this)->getResultTypes(), p);

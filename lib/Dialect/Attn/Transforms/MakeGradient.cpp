@@ -335,13 +335,15 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
   builder.setInsertionPointToEnd(&backward.getBody().front());
 
   OperationState state(loc, BackwardOp::getOperationName(), values, results);
-  // Both ops use the same attribute names.
+  // Both ops use the same attribute names, but only the forward is invariant.
   auto segmentsName =
       ForwardOp::getOperandSegmentSizesAttrName(forward->getName());
   SmallVector<int32_t> operands(given, 1);
   if (!lseGradient)
     operands.push_back(0);
   for (NamedAttribute attr : forward->getAttrs()) {
+    if (attr.getName() == forward.getInvariantAttrName())
+      continue;
     if (attr.getName() != segmentsName) {
       state.attributes.append(attr);
       continue;

@@ -266,8 +266,9 @@ LogicalResult fovea::tile::verifyFold(Operation *op, MemRefType memref,
                                       int64_t rows) {
   if (!fold)
     return success();
-  if (fold->size() != 2)
-    return op->emitOpError("fold must be a dimension and an extent, found ")
+  if (fold->size() != 2 && fold->size() != 3)
+    return op->emitOpError("fold must be a dimension, an extent and optionally "
+                           "a number of rows that exist, found ")
            << fold->size() << " entries";
   int64_t dim = (*fold)[0], extent = (*fold)[1];
   if (dims[0] == -1 || dim < 0 || dim >= memref.getRank() ||
@@ -278,6 +279,10 @@ LogicalResult fovea::tile::verifyFold(Operation *op, MemRefType memref,
   if (extent < 1 || rows % extent != 0)
     return op->emitOpError("fold's extent must divide the ")
            << rows << " rows, found " << extent;
+  int64_t count = fold->back();
+  if (fold->size() == 3 && (count < 1 || count > extent))
+    return op->emitOpError("from 1 to ")
+           << extent << " rows of a fold must exist, found " << count;
   return success();
 }
 

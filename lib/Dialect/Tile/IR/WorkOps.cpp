@@ -112,10 +112,11 @@ LogicalResult ForeachWorkOp::verifyRegions() {
       (failed(verifyArguments(*this, "tiles", getTiles(), index)) ||
        failed(verifyYield(*this, "tiles", getTiles(), index))))
     return failure();
-  SmallVector<Type> ofExtent(1 + hasTiles(), index);
+  SmallVector<Type> ofExtent(1 + hasTiles(), index),
+      yielded(1 + hasFixedPieces(), index);
   return failure(
       failed(verifyArguments(*this, "extent", getExtent(), ofExtent)) ||
-      failed(verifyYield(*this, "extent", getExtent(), index)));
+      failed(verifyYield(*this, "extent", getExtent(), yielded)));
 }
 
 /// Parses `blocks(%first to %end) part(%part of %parts at %cta) tile(%tile)`,
@@ -293,15 +294,21 @@ static LogicalResult verifyMemory(JoinOp op, RankedTensorType tile,
   SmallVector<int64_t> shape = {ShapedType::kDynamic, tile.getDimSize(0)};
   if (tile.getDimSize(1) != 1)
     shape.push_back(tile.getDimSize(1));
-  bool fits =
-      memory.getElementType() == tile.getElementType() &&
-      memory.getRank() == int64_t(shape.size()) &&
-      memory.getShape().drop_front() == ArrayRef<int64_t>(shape).drop_front();
-  if (fits)
-    return success();
-  return op.emitOpError("memory of a state ")
-         << tile << " must be " << MemRefType::get(shape, tile.getElementType())
-         << ", found " << memory;
+  bool fits = memory.getElementType() == tile.getElementType() &&
+              memory.getRank() == int64_t(shape.size()) &&
+              memory.getShape().drop_front(2) ==
+                  ArrayRef<int64_t>(shape).drop_front(2);
+  if (!fits)
+    return op.emitOpError("memory of a state ")
+           << tile << " must be "
+           << MemRefType::get(shape, tile.getElementType()) << ", found "
+           << memory;
+  // Slots may lack rows that do not count.
+  int64_t rows = memory.getDimSize(1);
+  if (rows < 1 || rows > shape[1])
+    return op.emitOpError("slots must have from 1 to ")
+           << shape[1] << " rows, found " << memory;
+  return success();
 }
 
 LogicalResult JoinOp::verify() {
@@ -355,6 +362,7 @@ namespace {
 struct JoinOperands {
   SmallVector<OpAsmParser::UnresolvedOperand> states, memory;
   OpAsmParser::UnresolvedOperand part, parts, cta, rows, counters;
+  std::optional<OpAsmParser::UnresolvedOperand> slot;
   SmallVector<Type> stateTypes, types;
 
   ParseResult parse(OpAsmParser &parser, int64_t &step);
@@ -369,12 +377,17 @@ ParseResult JoinOperands::parse(OpAsmParser &parser, int64_t &step) {
     return failure(parser.parseKeyword(keyword) || parser.parseLParen() ||
                    parser.parseOperand(operand) || parser.parseRParen());
   };
-  return failure(
-      parser.parseOperandList(states, OpAsmParser::Delimiter::Paren) ||
+  if (parser.parseOperandList(states, OpAsmParser::Delimiter::Paren) ||
       parser.parseKeyword("part") || parser.parseLParen() ||
       parser.parseOperand(part) || parser.parseKeyword("of") ||
       parser.parseOperand(parts) || parser.parseKeyword("at") ||
-      parser.parseOperand(cta) || parser.parseRParen() ||
+      parser.parseOperand(cta) || parser.parseRParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("slots")) &&
+      (parser.parseLParen() || parser.parseOperand(slot.emplace()) ||
+       parser.parseRParen()))
+    return failure();
+  return failure(
       parseClause("rows", rows) || parser.parseKeyword("memory") ||
       parser.parseOperandList(memory, OpAsmParser::Delimiter::Paren) ||
       parseClause("counters", counters) || parser.parseKeyword("step") ||
@@ -389,10 +402,13 @@ ParseResult JoinOperands::resolve(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(loc, "expected the types of memory and counters");
   Type counterType = types.pop_back_val();
   SmallVectorImpl<Value> &operands = result.operands;
+  SmallVector<OpAsmParser::UnresolvedOperand> numbers = {part, parts, cta};
+  if (slot)
+    numbers.push_back(*slot);
+  numbers.push_back(rows);
   return failure(
       failed(parser.resolveOperands(states, stateTypes, loc, operands)) ||
-      failed(
-          parser.resolveOperands({part, parts, cta, rows}, index, operands)) ||
+      failed(parser.resolveOperands(numbers, index, operands)) ||
       failed(parser.resolveOperands(memory, types, loc, operands)) ||
       failed(parser.resolveOperand(counters, counterType, operands)));
 }
@@ -413,7 +429,8 @@ ParseResult JoinOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(getStepAttrName(result.name), b.getI64IntegerAttr(step));
   result.addAttribute(
       getOperandSegmentSizesAttrName(result.name),
-      b.getDenseI32ArrayAttr({int32_t(operands.states.size()), 1, 1, 1, 1,
+      b.getDenseI32ArrayAttr({int32_t(operands.states.size()), 1, 1, 1,
+                              int32_t(operands.slot.has_value()), 1,
                               int32_t(operands.memory.size()), 1}));
   for (StringRef keyword : {"combine", "whole", "each"})
     if (parser.parseKeyword(keyword) ||
@@ -426,7 +443,10 @@ void JoinOp::print(OpAsmPrinter &p) {
   if (getName())
     p << ' ' << getNameAttr();
   p << " (" << getStates() << ") part(" << getPart() << " of " << getParts()
-    << " at " << getCta() << ") rows(" << getRows() << ") memory("
+    << " at " << getCta() << ")";
+  if (getSlot())
+    p << " slots(" << getSlot() << ")";
+  p << " rows(" << getRows() << ") memory("
     << getMemory() << ") counters(" << getCounters() << ") step " << getStep()
     << " : " << getStates().getTypes() << " through ";
   llvm::interleaveComma(getMemory().getTypes(), p);

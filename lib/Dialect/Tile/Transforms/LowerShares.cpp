@@ -45,7 +45,7 @@ private:
   /// Clones the ops of a region, with values for its arguments; returns what
   /// the region yields.
   SmallVector<Value> inlineRegion(Region &region, ValueRange arguments);
-  /// The slot of piece `part`, which is not 0.
+  /// The slot of piece `part`, which is not 0 unless the op has `slots`.
   Value emitSlot(Value part);
   Value emitFirstSlot();
   void storeState();
@@ -75,20 +75,29 @@ SmallVector<Value> JoinLowering::inlineRegion(Region &region,
 }
 
 Value JoinLowering::emitFirstSlot() {
+  if (op.getSlot())
+    return op.getSlot();
   Value even = arith::MulIOp::create(b, op.getCta(), constant(2));
   return arith::AddIOp::create(b, even, constant(1));
 }
 
 Value JoinLowering::emitSlot(Value part) {
+  if (op.getSlot())
+    return arith::AddIOp::create(b, op.getSlot(), part);
   return arith::MulIOp::create(b, arith::AddIOp::create(b, op.getCta(), part),
                                constant(2));
 }
 
 void JoinLowering::storeState() {
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        op.getPart(), constant(0));
-  Value slot = arith::SelectOp::create(b, loc, isFirst, emitFirstSlot(),
-                                       emitSlot(op.getPart()));
+  Value slot;
+  if (op.getSlot()) {
+    slot = emitSlot(op.getPart());
+  } else {
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                          op.getPart(), constant(0));
+    slot = arith::SelectOp::create(b, loc, isFirst, emitFirstSlot(),
+                                   emitSlot(op.getPart()));
+  }
   named("slot", slot);
   Value zero = constant(0);
   for (auto [tile, memory] : llvm::zip(op.getStates(), op.getMemory())) {

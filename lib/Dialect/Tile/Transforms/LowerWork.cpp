@@ -44,7 +44,7 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
     WalkResult walk = getOperation().walk([&](ForeachWorkOp op) -> WalkResult {
       if (op.getSchedule() == WorkSchedule::Single)
         single.push_back(op);
-      else if (!hasRoles)
+      else if (!hasRoles && !op.isShared())
         return op.emitOpError("has schedule '")
                << stringifyWorkSchedule(op.getSchedule())
                << "', which needs roles: expected a plan with "

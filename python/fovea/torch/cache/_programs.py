@@ -59,6 +59,8 @@ class Facts(NamedTuple):
     packs_queries: bool = False
     #: The most packed queries of a sequence, a hint; 0 for any number.
     most_queries: int = 0
+    #: Whether a sequence's bits must not depend on other sequences.
+    invariant: bool = False
 
 
 class Program(NamedTuple):
@@ -129,7 +131,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         lse=facts.lse, sinks=facts.sinks, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
         sequences=facts.sequences if facts.page is None else Paged(facts.page), packs_queries=facts.packs_queries, most_queries=facts.most_queries,
-        query_length=facts.queries,
+        query_length=facts.queries, invariant=facts.invariant,
         heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]

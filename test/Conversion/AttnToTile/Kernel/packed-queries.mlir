@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s
 // RUN: fovea-opt %s --fovea-to-tile="target=sm_90a schedule=chain=1" | FileCheck %s --check-prefix=WHOLE
-// RUN: fovea-opt %s --fovea-to-tile=target=sm_80 | FileCheck %s --check-prefix=SINGLE
+// RUN: fovea-opt %s --fovea-to-tile=target=sm_80 | FileCheck %s --check-prefix=SM80
 
 // Packed queries over pages. The groups of the work are sequences, which count their tiles of 128
 // rows, four heads of a query in adjacent rows. Offsets of queries and batch entries are checked.
@@ -32,8 +32,8 @@
 // WHOLE-LABEL: launch.abi @any
 // WHOLE-SAME: work = dynamic
 // WHOLE: tile.foreach_work %{{.*}} to %{{.*}} schedule(dynamic)
-// SINGLE-LABEL: launch.abi @any
-// SINGLE: tile.foreach_work %{{.*}} to %{{.*}} schedule(single)
+// SM80-LABEL: launch.abi @any
+// SM80: tile.foreach_work %{{.*}} to %{{.*}} schedule(shares)
 func.func @any(%q: tensor<1x8x?x64xbf16>, %k: tensor<?x2x64x64xbf16>, %cu_q: tensor<?xi32>, %table: tensor<?x?xi32>, %n: tensor<?xi32>)
     -> tensor<1x8x?x64xbf16> {
   %o = attn.forward %q, %k, %k packed(%cu_q : tensor<?xi32>) paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 64)
@@ -51,11 +51,21 @@ func.func @few(%q: tensor<1x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %cu_q: tens
   return %o : tensor<1x8x?x64xbf16>
 }
 
-// Three heads of a query do not divide the rows of a tile: each head has tiles.
+// Three heads of a query are in four adjacent rows, of which three exist.
 // CHECK-LABEL: gpu.func @three
-// CHECK: tile.load "q" {{.*}} dims [2, 3] :
+// CHECK: tile.load "q" {{.*}} dims [2, 3] fold [1, 4, 3] :
+// CHECK: tile.store "out" {{.*}} dims [2, 3] fold [1, 4, 3] :
 func.func @three(%q: tensor<1x6x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %cu_q: tensor<?xi32>, %n: tensor<?xi32>) -> tensor<1x6x?x64xbf16> {
   %o = attn.forward %q, %k, %k packed(%cu_q : tensor<?xi32>) lengths(%n : tensor<?xi32>)
     : tensor<1x6x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<1x6x?x64xbf16>
   return %o : tensor<1x6x?x64xbf16>
+}
+
+// Each of more than 16 heads of a query has tiles.
+// CHECK-LABEL: gpu.func @many
+// CHECK: tile.load "q" {{.*}} dims [2, 3] :
+func.func @many(%q: tensor<1x34x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %cu_q: tensor<?xi32>, %n: tensor<?xi32>) -> tensor<1x34x?x64xbf16> {
+  %o = attn.forward %q, %k, %k packed(%cu_q : tensor<?xi32>) lengths(%n : tensor<?xi32>)
+    : tensor<1x34x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<1x34x?x64xbf16>
+  return %o : tensor<1x34x?x64xbf16>
 }

@@ -25,7 +25,7 @@
 // OVERLAP: error: schedule's 'overlap' needs roles: set 'producer_registers'
 // OVERLAP: note: roles need wgmma or tcgen05, which 'sm_80' does not have; targets with one of them: 'sm_90a', 'sm_100a', 'sm_103a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=work=static" 2>&1 | FileCheck %s --check-prefix=WORK_ROLES
-// WORK_ROLES: error: schedule's 'work' must be single without roles ('producer_registers'), found static
+// WORK_ROLES: error: schedule's 'work' must be single or shares without roles ('producer_registers'), found static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=softmax_part=50" 2>&1 | FileCheck %s --check-prefix=SOFTMAX_PART
 // SOFTMAX_PART: error: schedule's 'softmax_part' needs roles: set 'producer_registers'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=0,consumer_registers=0,chain=1" 2>&1 | FileCheck %s --check-prefix=CHAIN_ROLES

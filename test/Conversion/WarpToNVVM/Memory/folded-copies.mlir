@@ -90,6 +90,9 @@ gpu.module @m {
 // CHECK: arith.divui %{{.*}}, %c8_i64
 // CHECK: arith.remui %{{.*}}, %c8_i64
 // CHECK: st.global
+// Of a fold of eight rows six exist: the others are not stored.
+// CHECK: arith.cmpi ult, %{{.*}}, %c6_i64
+// CHECK: st.global
 !memory = memref<?x3x32xbf16, strided<[?, ?, 1]>>
 gpu.module @m {
   launch.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -101,6 +104,7 @@ gpu.module @m {
     warp.copy async %k[%c0, %c0, %c0] dims [0, 2] fold [1, 8] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
     %x = arith.constant dense<1.0> : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
     tile.store %x, %k[%c0, %c0, %c0] dims [0, 2] fold [1, 8] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
+    tile.store %x, %k[%c0, %c0, %c0] dims [0, 2] fold [1, 8, 6] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
   }
 }

@@ -41,7 +41,7 @@ gpu.module @m {
   // A workspace becomes a pointer, and the number of CTAs is the grid's size.
   // CHECK-LABEL: gpu.func @arrive
   // CHECK: nvvm.barrier
-  // CHECK: llvm.inline_asm has_side_effects "{{.*}}@one atom.acq_rel.gpu.global.inc.u32 before, [$1], $2;{{.*}}barrier.cta.red.or.pred all, 0, 64, last;{{.*}}", "=r,l,r,r,~{memory}"
+  // CHECK: llvm.inline_asm has_side_effects "{{.*}}@one atom.acq_rel.gpu.global.inc.u32 before, [$1], $2;{{.*}}barrier.red.or.pred all, 0, 64, last;{{.*}}", "=r,l,r,r,~{memory}"
   // CHECK: launch.abi @arrive
   // CHECK-SAME: #launch.workspace<2048>
   gpu.func @arrive(%counters: memref<512xi32>, %cta: index, %parts: index, %out: memref<?xi32>) kernel {

@@ -166,3 +166,14 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+
+func.func @f(%n: index, %i: i32) {
+  // expected-error@+1 {{region 'extent' must yield ('index', 'index'), found ('index', 'i32')}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n) extent(%g: index) {
+    tile.yield %n, %i : index, i32
+  } do {
+  }
+  return
+}

@@ -172,7 +172,7 @@ func.func @f(%i: index, %x: tensor<64x32xf32, #tile.reg>, %y: tensor<32x1xf32, #
 
 func.func @f(%i: index, %counters: memref<8xi32>) {
   // expected-error@+1 {{needs a state to join}}
-  "tile.join"(%i, %i, %i, %i, %counters) <{operandSegmentSizes = array<i32: 0, 1, 1, 1, 1, 0, 1>, step = 16 : i64}> ({
+  "tile.join"(%i, %i, %i, %i, %counters) <{operandSegmentSizes = array<i32: 0, 1, 1, 1, 0, 1, 0, 1>, step = 16 : i64}> ({
     "tile.yield"() : () -> ()
   }, {
     "tile.yield"() : () -> ()
@@ -217,5 +217,39 @@ func.func @f(%i: index) {
   %total, %first, %end, %group, %before = tile.take_share %i of %i over %i blocks(%n: index) {
     tile.yield
   }
+  return
+}
+
+// -----
+
+func.func @f(%i: index, %x: tensor<64x32xf32, #tile.reg>, %memory: memref<?x0x32xf32>, %counters: memref<8xi32>) {
+  // expected-error@+1 {{slots must have from 1 to 64 rows, found 'memref<?x0x32xf32>'}}
+  tile.join (%x) part(%i of %i at %i) slots(%i) rows(%i) memory(%memory) counters(%counters) step 16 : tensor<64x32xf32, #tile.reg> through memref<?x0x32xf32>, memref<8xi32>
+    combine(%a: tensor<16x32xf32, #tile.reg>, %b: tensor<16x32xf32, #tile.reg>) {
+      tile.yield %a : tensor<16x32xf32, #tile.reg>
+    }
+    whole(%a: tensor<64x32xf32, #tile.reg>) {
+      tile.yield
+    }
+    each(%r: index, %a: tensor<16x32xf32, #tile.reg>) {
+      tile.yield
+    }
+  return
+}
+
+// -----
+
+func.func @f(%i: index, %x: tensor<64x32xf32, #tile.reg>, %memory: memref<?x80x32xf32>, %counters: memref<8xi32>) {
+  // expected-error@+1 {{slots must have from 1 to 64 rows, found 'memref<?x80x32xf32>'}}
+  tile.join (%x) part(%i of %i at %i) slots(%i) rows(%i) memory(%memory) counters(%counters) step 16 : tensor<64x32xf32, #tile.reg> through memref<?x80x32xf32>, memref<8xi32>
+    combine(%a: tensor<16x32xf32, #tile.reg>, %b: tensor<16x32xf32, #tile.reg>) {
+      tile.yield %a : tensor<16x32xf32, #tile.reg>
+    }
+    whole(%a: tensor<64x32xf32, #tile.reg>) {
+      tile.yield
+    }
+    each(%r: index, %a: tensor<16x32xf32, #tile.reg>) {
+      tile.yield
+    }
   return
 }

@@ -337,7 +337,7 @@ func.func @random_generator(%k: i64, %i: index) {
 // -----
 
 func.func @f(%M: memref<?x?xf32>, %i: index) {
-  // expected-error@+1 {{fold must be a dimension and an extent, found 1 entries}}
+  // expected-error@+1 {{fold must be a dimension, an extent and optionally a number of rows that exist, found 1 entries}}
   %x = tile.load %M[%i, %i] dims [0, -1] fold [1] : memref<?x?xf32> to tensor<16x1xf32, #tile.reg>
   return
 }
@@ -575,5 +575,13 @@ func.func @f(%M: memref<?x?x64xf32>, %i: index) {
 func.func @f(%M: memref<?x?x64xf32>, %i: index) {
   // expected-error@+1 {{needs 6 indices, found 3}}
   %x = tile.load %M[%i, %i, %i] dims [1, 2] groups [0, 4] : memref<?x?x64xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{from 1 to 4 rows of a fold must exist, found 5}}
+  tile.store %x, %M[%i, %i] dims [0, -1] fold [1, 4, 5] : tensor<16x1xf32, #tile.reg>, memref<?x?xf32>
   return
 }

@@ -72,3 +72,29 @@ func.func @tiles(%n: index, %per: index, %m: memref<?xf32>) {
   }
   return
 }
+
+// Pieces of a fixed size, whose states have slots of their own with 16 of the 64 rows.
+// CHECK-LABEL: func @pieces
+// CHECK: extent(%[[G:.*]]: index) {
+// CHECK-NEXT: tile.yield %[[G]], %[[G]] : index, index
+// CHECK-NEXT: } do {
+// CHECK: tile.join (%{{.*}}) part(%{{.*}} of %{{.*}} at %{{.*}}) slots(%[[W:.*]]) rows(%{{.*}}) memory(%{{.*}}) counters(%{{.*}}) step 16 : tensor<64x32xf32, #tile.reg> through memref<?x16x32xf32>, memref<8xi32>
+func.func @pieces(%n: index, %per: index, %x: !state, %memory: memref<?x16x32xf32>, %counters: memref<8xi32>) {
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%per)
+    extent(%g: index) {
+      tile.yield %g, %g : index, index
+    } do {
+    tile.join (%x) part(%part of %parts at %cta) slots(%w) rows(%end) memory(%memory) counters(%counters) step 16
+      : !state through memref<?x16x32xf32>, memref<8xi32>
+      combine(%a: !rows, %b: !rows) {
+        tile.yield %a : !rows
+      }
+      whole(%all: !state) {
+        tile.yield
+      }
+      each(%r: index, %some: !rows) {
+        tile.yield
+      }
+  }
+  return
+}

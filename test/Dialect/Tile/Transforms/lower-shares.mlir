@@ -47,11 +47,44 @@
 // ONE: scf.for {{.*}} iter_args(%{{.*}} = %[[START]])
 // ONE: tile.load "sum"
 // ONE-NOT: tile.load
+// ONE: gpu.return
 gpu.module @m {
   gpu.func @f(%x: !state, %part: index, %parts: index, %cta: index, %n: index, %memory: memref<?x64x32xf32>, %counters: memref<8xi32>, %out: memref<?x32xf32>) {
     %c0 = arith.constant 0 : index
     tile.join "sum" (%x) part(%part of %parts at %cta) rows(%n) memory(%memory) counters(%counters) step 16
       : !state through memref<?x64x32xf32>, memref<8xi32>
+      combine(%a: !rows, %b: !rows) {
+        %sum = arith.addf %a, %b : !rows
+        tile.yield %sum : !rows
+      }
+      whole(%all: !state) {
+        tile.store "all" %all, %out[%c0, %c0] dims [0, 1] : !state, memref<?x32xf32>
+        tile.yield
+      }
+      each(%r: index, %some: !rows) {
+        tile.store "some" %some, %out[%r, %c0] dims [0, 1] : !rows, memref<?x32xf32>
+        tile.yield
+      }
+    gpu.return
+  }
+}
+
+// With slots of the item's own, piece p uses slot s + p.
+// CHECK-LABEL: gpu.func @slots
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<64x32xf32, #tile.reg>, %[[PART:[a-z0-9]+]]: index, %[[PARTS:[a-z0-9]+]]: index, %[[NUMBER:[a-z0-9]+]]: index, %[[S:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index
+// CHECK: } else {
+// CHECK: %[[SLOT:.*]] = arith.addi %[[S]], %[[PART]]
+// CHECK: tile.store "sum" %[[X]], %{{.*}}[%[[SLOT]], %{{.*}}, %{{.*}}] limit(%[[N]]) dims [1, 2] : tensor<64x32xf32, #tile.reg>, memref<?x16x32xf32>
+// CHECK: tile.arrive "sum" %{{.*}}[%[[NUMBER]]] of %[[PARTS]]
+// CHECK: tile.load "sum" %{{.*}}[%[[S]], %{{.*}}, %{{.*}}] limit(%[[N]])
+// CHECK: scf.for %[[P:.*]] = %{{.*}} to %[[PARTS]]
+// CHECK: %[[AT:.*]] = arith.addi %[[S]], %[[P]]
+// CHECK: tile.load "sum" %{{.*}}[%[[AT]], %{{.*}}, %{{.*}}] limit(%[[N]])
+gpu.module @n {
+  gpu.func @slots(%x: !state, %part: index, %parts: index, %number: index, %slot: index, %n: index, %memory: memref<?x16x32xf32>, %counters: memref<8xi32>, %out: memref<?x32xf32>) {
+    %c0 = arith.constant 0 : index
+    tile.join "sum" (%x) part(%part of %parts at %number) slots(%slot) rows(%n) memory(%memory) counters(%counters) step 16
+      : !state through memref<?x16x32xf32>, memref<8xi32>
       combine(%a: !rows, %b: !rows) {
         %sum = arith.addf %a, %b : !rows
         tile.yield %sum : !rows

@@ -133,6 +133,11 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Indices outside of the sequence denote blocks without keys. Counts are
     clamped to `[0, width]`. Sequences must be dense or have `lengths`.
 
+    With `invariant`, the bits of a sequence's results do not depend on other
+    sequences of the call, on the number of batch entries, or on the GPU's
+    number of SMs. They depend on the sequence's own queries and keys, and on
+    the kernel.
+
     The host passes captured values by name. With
     `captures(%a, %b : t, u, names = ["slopes", "gain"])` the names are `slopes`
     and `gain`: different identifiers of ASCII letters, digits and `_`, and not
@@ -183,7 +188,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "the version of the random number generator">:$dropoutGenerator,
     Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the dimension order of Q, K, V and O">:$layout,
     Arg<SequenceFormAttrInterface, "the memory layout and lengths of the sequences">:$sequence,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "the columns of K that are the values: the first one and their number; excludes `value`">:$valueColumns);
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "the columns of K that are the values: the first one and their number; excludes `value`">:$valueColumns,
+    Arg<UnitAttr, "the bits of a sequence's results do not depend on other sequences">:$invariant);
   let results = (outs
     Res<AnyRankedTensor, "O: (B, Hq, Sq, Dv) in the layout bhsd">:$output,
     Res<Optional<AnyRankedTensor>, "log-sum-exp of the scores, natural logarithm: (B, Hq, Sq), f32">:$lse);

@@ -132,6 +132,7 @@ struct KernelPlan {
   int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, minBlocks = 1;
   int64_t columnWarps = 1, rowTiles = 0, rowChunks = 1, cluster = 1;
   WorkSchedule work = WorkSchedule::Single;
+  int64_t split = 0;
   bool longestFirst = false;
   int64_t chain = 0;
   bool pingPong = false, classify = false;
@@ -150,6 +151,7 @@ struct KernelPlan {
                       Field{"row_chunks", &KernelPlan::rowChunks, 1, 8},
                       Field{"cluster", &KernelPlan::cluster, 1, 16},
                       Field{"work", &KernelPlan::work},
+                      Field{"split", &KernelPlan::split, 0, 1 << 20},
                       Field{"longest_first", &KernelPlan::longestFirst},
                       Field{"chain", &KernelPlan::chain, 0, 2},
                       Field{"ping_pong", &KernelPlan::pingPong},

@@ -191,6 +191,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | row_chunks | chunks of the tile's rows with dots, accumulators and roles of their own (`s.0`, `s.1`, ...); the chunks share loads along columns | | 1 |
     | cluster | CTAs of a cluster that share multicast loads, each with `tile_m` rows | | 1 |
     | work | assignment of work items: `single` (one per CTA), `static` (every n-th), `dynamic` (atomic counter), `shares` (equal shares of all blocks, cut anywhere) | | single |
+    | split | with `work = shares`: pieces of a tile have at least so many columns, and depend on the tile's own sequence only, not on the CTAs or on other sequences; 0: cut anywhere | columns | 0 |
     | longest_first | packed sequences are processed in descending order of their number of keys, sorted by a preprocess kernel; otherwise in the caller's order | | |
     | chain | cross-tile pipelining: the first dot of the next tile is issued with the last dot of this one, before it (1) or after it (2) | | 0 |
     | ping_pong | warp groups alternate on the tensor cores in ping-pong sections | | |

@@ -51,8 +51,9 @@ verifyRegisterTile(llvm::ArrayRef<int64_t> shape,
 struct BoxDims {
   int64_t row, column;
   /// Row `r` has offset `r / foldExtent` along `row` and `r % foldExtent` along
-  /// `fold`; -1 and 1 without a fold.
-  int64_t fold = -1, foldExtent = 1;
+  /// `fold`; -1 and 1 without a fold. Rows with an offset of at least
+  /// `foldCount` along `fold` do not exist.
+  int64_t fold = -1, foldExtent = 1, foldCount = 1;
   /// Each `groupRows` rows begin at an index of their own along `group`; -1 and
   /// 0 without groups.
   int64_t group = -1, groupRows = 0;
@@ -69,6 +70,7 @@ struct BoxDims {
     if (folded) {
       fold = (*folded)[0];
       foldExtent = (*folded)[1];
+      foldCount = folded->size() > 2 ? (*folded)[2] : foldExtent;
     }
     if (groups) {
       group = (*groups)[0];
@@ -77,6 +79,8 @@ struct BoxDims {
   }
 
   bool isFolded() const { return fold != -1; }
+  /// True if some rows of each fold do not exist.
+  bool hasGaps() const { return foldCount < foldExtent; }
   bool hasGroups() const { return group != -1; }
   /// The place among a tile's indices of that of a group of rows along `group`:
   /// those of the groups after the first one follow one index per dimension.

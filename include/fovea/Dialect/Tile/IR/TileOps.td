@@ -216,7 +216,9 @@ def Tile_LoadOp : Tile_Op<"load", [
     dimension `dims[0]` are 0, too. Indices may be negative.
 
     With `fold [d, n]`, rows run along two memref dimensions: row `r` has offset
-    `r div n` along `dims[0]` and offset `r mod n` along `d`.
+    `r div n` along `dims[0]` and offset `r mod n` along `d`. With
+    `fold [d, n, m]` only the first `m` of each `n` rows exist: the others have
+    unspecified values, and stores leave them out.
 
     With `groups [d, n]`, each `n` rows begin at an index of their own along
     dimension `d`, and at the same index along `dims[0]`: row `r` has offset
@@ -257,7 +259,7 @@ def Tile_LoadOp : Tile_Op<"load", [
     Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension; then those of further groups">:$indices,
     Arg<Optional<Index>, "exclusive upper bound of the valid indices of `dims[0]`">:$limit,
     Arg<DenseI64ArrayAttr, "the memref dimensions of the tile's rows and columns; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n consecutive rows run along dimension d">:$fold,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n] or [d, n, m]: n consecutive rows run along dimension d, of which m exist">:$fold,
     Arg<UnitAttr, "memory is in the order of MMA accumulator fragments">:$fragments,
     Arg<UnitAttr, "fragments store each register of all lanes contiguously">:$by_register,
     Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name,
@@ -438,7 +440,7 @@ def Tile_StoreOp : Tile_Op<"store", [
     Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension">:$indices,
     Arg<Optional<Index>, "exclusive upper bound of the valid indices of `dims[0]`">:$limit,
     Arg<DenseI64ArrayAttr, "the memref dimensions of the tile's rows and columns; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n consecutive rows run along dimension d">:$fold,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n] or [d, n, m]: n consecutive rows run along dimension d, of which m exist">:$fold,
     Arg<UnitAttr, "memory is in the order of MMA accumulator fragments">:$fragments,
     Arg<UnitAttr, "fragments store each register of all lanes contiguously">:$by_register,
     Arg<UnitAttr, "adds the elements to memory">:$add,
@@ -674,6 +676,16 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     is executed for pieces of tiles instead of items. Blocks are numbered by
     group, tile and item, in this order.
 
+    If `extent` yields a second number `u`, at least 1, items are cut at
+    multiples of `u` blocks only, whatever the shares. Each `u` blocks, and the
+    rest at the end, are a piece. A CTA executes the body for the pieces whose
+    first block is in its share. `cta` is then a number below `2 G` that no
+    other item has while pieces of this one are executed: `2 c` if CTA `c`
+    executes all pieces, and `2 c + 1` if it executes the first one and others
+    follow in the next CTAs. So pieces, and what `tile.join` combines in which
+    order, depend on the item's blocks and on `u`, but not on other items or on
+    the grid.
+
     ```mlir
     tile.foreach_work %item blocks(%first to %end) part(%part of %parts at %cta) to %count schedule(shares) per(%heads)
       extent(%n: index) {
@@ -692,7 +704,7 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     Arg<Plan_WorkSchedule, "assignment of items to CTAs">:$schedule);
   let regions = (region
     Described<SizedRegion<1>, "processes one item or piece; arguments: the item's index and, with `shares`, first, end, part, parts and cta, and, with `tiles`, the tile">:$region,
-    Described<MaxSizedRegion<1>, "yields the number of blocks of a group's items; arguments: the group's index and, with `tiles`, the tile; empty without `shares`">:$extent,
+    Described<MaxSizedRegion<1>, "yields the number of blocks of a group's items and optionally of their pieces; arguments: the group's index and, with `tiles`, the tile; empty without `shares`">:$extent,
     Described<MaxSizedRegion<1>, "yields the number of tiles of a group's items; argument: the group's index; empty: 1">:$tiles);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$count,
@@ -707,6 +719,11 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     ::mlir::Block *getBody() { return &getRegion().front(); }
     bool isShared() { return getSchedule() == ::fovea::plan::WorkSchedule::Shares; }
     bool hasTiles() { return !getTiles().empty(); }
+    /// With `shares`: the size of a piece does not depend on the shares.
+    bool hasFixedPieces() {
+      return isShared() &&
+             getExtent().front().getTerminator()->getNumOperands() == 2;
+    }
     /// The index of the work item that the body processes.
     ::mlir::BlockArgument getItem() { return getBody()->getArgument(0); }
     /// With `shares`: the piece that the body processes.

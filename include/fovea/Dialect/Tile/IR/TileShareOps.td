@@ -111,9 +111,12 @@ def Tile_JoinOp : Tile_Op<"join", [
     Piece `p` of the item is executed by CTA `cta + p`. A CTA executes at most
     two pieces of items with several pieces: the end of one, and the start of
     another. So piece 0 uses slot `2 cta + 1` of `memory`, and piece `p > 0`
-    slot `2 (cta + p)`. The first dimension of each memref of `memory` are
-    slots, followed by the dimensions of the tile; a tile `Mx1` has no second
-    one. The counter of the item is `counters[cta]`.
+    slot `2 (cta + p)`. A loop with pieces of a fixed size may execute more
+    pieces of an item per CTA: then `slots(s)` gives the slots of the item, and
+    piece `p` uses slot `s + p`. The first dimension of each memref of `memory`
+    are slots, followed by the dimensions of the tile; a tile `Mx1` has no
+    second one. Slots may have fewer rows than the tile; `rows`
+    must not exceed them. The counter of the item is `counters[cta]`.
 
     `tile-lower-shares` lowers the op to stores, `tile.arrive` and loops.
 
@@ -141,7 +144,8 @@ def Tile_JoinOp : Tile_Op<"join", [
     Arg<Variadic<Tile_AnyTile>, "the state of this piece">:$states,
     Arg<Index, "the number of this piece among the item's pieces">:$part,
     Arg<Index, "the number of the item's pieces">:$parts,
-    Arg<Index, "the CTA of the item's first piece">:$cta,
+    Arg<Index, "the CTA of the item's first piece; the number of the counter">:$cta,
+    Arg<Optional<Index>, "the slot of the item's first piece; none: slots by CTA">:$slot,
     Arg<Index, "the number of rows that count">:$rows,
     Arg<Variadic<AnyMemRef>, "memory for the states of pieces, one memref per tile">:$memory,
     Arg<MemRefOf<[I32]>, "one counter per CTA; 0 when the kernel starts and when it ends">:$counters,
@@ -155,8 +159,8 @@ def Tile_JoinOp : Tile_Op<"join", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The slot of a piece in `memory`.
-    static int64_t getSlot(int64_t cta, int64_t part) {
+    /// The slot of a piece in `memory`, without `slots`.
+    static int64_t getSlotOfCta(int64_t cta, int64_t part) {
       return 2 * (cta + part) + (part == 0 ? 1 : 0);
     }
   }];

@@ -327,8 +327,8 @@ def LowerWork
   let body = [{
     Replaces a `tile.foreach_work` with `schedule(single)` by its body, with the
     CTA's index as the item. Other schedules remain for `warp-distribute-work`,
-    because the warps of a CTA must agree on the next item. They are an error if
-    the plan has no roles.
+    because the warps of a CTA must agree on the next item. `static` and
+    `dynamic` are an error if the plan has no roles.
 
     Before:
 

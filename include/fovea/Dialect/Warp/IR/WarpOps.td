@@ -121,7 +121,7 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     Arg<Optional<I1>, "whether to copy">:$condition,
     Arg<Warp_SharedBuffer, "the buffer to write; its shape is that of the tile">:$target,
     Arg<DenseI64ArrayAttr, "memref dimensions of the rows and of the columns; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n adjacent rows run along dimension d">:$fold,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n] or [d, n, m]: n adjacent rows run along dimension d, of which m exist">:$fold,
     Arg<UnitAttr, "memory is in the order of MMA fragments">:$fragments,
     Arg<UnitAttr, "the copy completes later; it fills the stage that the producer acquired">:$async,
     Arg<OptionalAttr<StrAttr>, "the stream that the copy belongs to">:$name,

@@ -117,16 +117,48 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
   return stream;
 }
 
-/// Converts a copy outside of loops: one stage, never released.
+/// The loops around an op if a ring position can be carried through them all,
+/// or else none.
+static SmallVector<Operation *> getCarryingLoops(Operation *op) {
+  SmallVector<Operation *> around = getLoopsAround(op);
+  bool carries = llvm::all_of(around, [](Operation *loop) {
+    return isa<scf::ForOp>(loop) || isDoWhile(loop);
+  });
+  return carries ? around : SmallVector<Operation *>();
+}
+
+/// The ring position inside of the loops, the innermost of which advances it by
+/// `steps`.
+static FailureOr<RingState> carryFromStart(ArrayRef<Operation *> around,
+                                           int64_t steps, int64_t stages) {
+  OpBuilder b(around.front());
+  Value zero = makeI32(b, around.front()->getLoc(), 0);
+  return carryThrough(around, {zero, zero}, steps, stages);
+}
+
+/// Converts a copy outside of the loops over blocks: one stage, which is
+/// released if a loop over work fills it again.
 LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   FailureOr<Stream> stream = makeStream(copy, 1);
   if (failed(stream))
     return failure();
+  SmallVector<Operation *> around = getCarryingLoops(copy);
+  RingState state;
+  if (!around.empty()) {
+    FailureOr<RingState> carried =
+        carryFromStart(around, /*steps=*/1, /*stages=*/1);
+    if (failed(carried))
+      return failure();
+    state = *carried;
+  }
   Block *block = copy->getBlock();
   OpBuilder b(copy);
-  Value zero = makeI32(b, copy.getLoc(), 0);
+  if (around.empty()) {
+    Value zero = makeI32(b, copy.getLoc(), 0);
+    state = {zero, zero};
+  }
   IRMapping none;
-  emitProducer(b, *stream, {zero, zero}, none, Value());
+  emitProducer(b, *stream, state, none, Value());
 
   // Sink shared loads to their first use, so that the loop's prefetches are
   // issued before the wait.
@@ -137,10 +169,16 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
         reader->moveBefore(use);
     }
   if (!stream->readers.empty()) {
-    b.setInsertionPoint(getRange(block, stream->readers).first);
-    warp::ConsumerWaitOp::create(b, copy.getLoc(), stream->pipeline, zero,
-                                 zero);
-    Value view = makeStageView(b, copy.getLoc(), stream->buffer, zero);
+    auto [first, last] = getRange(block, stream->readers);
+    b.setInsertionPoint(first);
+    warp::ConsumerWaitOp::create(b, copy.getLoc(), stream->pipeline,
+                                 state.stage, state.phase);
+    Value view = makeStageView(b, copy.getLoc(), stream->buffer, state.stage);
+    if (!around.empty()) {
+      b.setInsertionPointAfter(last);
+      warp::ConsumerReleaseOp::create(b, copy.getLoc(), stream->pipeline,
+                                      state.stage, state.phase);
+    }
     copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
       return llvm::is_contained(stream->readers, use.getOwner());
     });
@@ -354,15 +392,11 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
   // An outer loop carries the ring position.
   IRRewriter b(loop);
   Value zero = makeI32(b, loc, 0);
-  SmallVector<Operation *> around = getLoopsAround(loop);
-  bool isNested =
-      !around.empty() && llvm::all_of(around, llvm::IsaPred<scf::ForOp>);
+  SmallVector<Operation *> around = getCarryingLoops(loop);
+  bool isNested = !around.empty();
   RingState start = {zero, zero};
   if (isNested) {
-    b.setInsertionPoint(around.front());
-    zero = makeI32(b, loc, 0);
-    FailureOr<RingState> carried =
-        carryThrough(around, {zero, zero}, /*steps=*/0, stages);
+    FailureOr<RingState> carried = carryFromStart(around, /*steps=*/0, stages);
     if (failed(carried))
       return failure();
     start = *carried;

@@ -94,7 +94,8 @@ static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
   if (store.getLimit() || dims.inFragments || !argument || dims.row < 0 ||
       dims.column < 0 || !hasStoreFragments(tile) ||
       (tile.getElementTypeBitWidth() != 16 && !store.getAdd()) ||
-      target.getRank() > kMostDims || kWarpRows % dims.foldExtent != 0)
+      target.getRank() > kMostDims || kWarpRows % dims.foldExtent != 0 ||
+      dims.hasGaps())
     return false;
   // TMA writes rows in units of 16 bytes; the launch checks sizes that the host
   // passes.

@@ -93,10 +93,14 @@ private:
   Value isBelow(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
   }
-  /// Clones a region with one block and one result.
-  Value emitRegion(Region &region, ValueRange arguments);
-  /// The blocks of a tile of an item of `group`.
-  Value emitExtent(Value group, Value tile);
+  Value choose(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, condition, x, y);
+  }
+  /// Clones a region with one block; returns what it yields.
+  SmallVector<Value> emitRegion(Region &region, ValueRange arguments);
+  /// The blocks of a tile of an item of `group`, and the blocks of a piece if
+  /// pieces have a fixed size.
+  SmallVector<Value> emitExtent(Value group, Value tile);
   /// The blocks of all items of `group`.
   Value emitBlocksOfGroup(Value group);
   /// The tile of `group` with block `inside` of the group, and the blocks of
@@ -105,11 +109,19 @@ private:
   /// The item and the tile after those of the arguments.
   std::pair<Value, Value> emitNext(Value item, Value tile);
   void emitShare();
+  /// Moves the start of the share to the start of a piece of fixed size.
+  void skipToPiece(Value extent, Value piece);
   /// Values that do not depend on the piece.
   void emitQuotients();
   /// The CTA whose share contains the block.
   Value emitCtaOf(Value block);
   void emitPieces();
+  /// The arguments of the body for the piece from `block` on of a tile with the
+  /// blocks from `start` to `next`, and the end of the piece.
+  std::pair<SmallVector<Value>, Value> describePiece(Value block, Value start,
+                                                     Value next);
+  std::pair<SmallVector<Value>, Value>
+  describeFixedPiece(Value block, Value start, Value extent, Value piece);
 
   tile::ForeachWorkOp op;
   ImplicitLocOpBuilder b;
@@ -125,16 +137,19 @@ private:
 };
 } // namespace
 
-Value ShareDistribution::emitRegion(Region &region, ValueRange arguments) {
+SmallVector<Value> ShareDistribution::emitRegion(Region &region,
+                                                 ValueRange arguments) {
   IRMapping mapping;
   Block &block = region.front();
   mapping.map(block.getArguments(), arguments);
   for (Operation &inner : block.without_terminator())
     b.clone(inner, mapping);
-  return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+  return llvm::map_to_vector(
+      block.getTerminator()->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
-Value ShareDistribution::emitExtent(Value group, Value tile) {
+SmallVector<Value> ShareDistribution::emitExtent(Value group, Value tile) {
   if (op.hasTiles())
     return emitRegion(op.getExtent(), {group, tile});
   return emitRegion(op.getExtent(), group);
@@ -142,14 +157,15 @@ Value ShareDistribution::emitExtent(Value group, Value tile) {
 
 Value ShareDistribution::emitBlocksOfGroup(Value group) {
   if (!op.hasTiles())
-    return arith::MulIOp::create(b, emitExtent(group, Value()), op.getPer());
-  Value tiles = emitRegion(op.getTiles(), group);
+    return arith::MulIOp::create(b, emitExtent(group, Value()).front(),
+                                 op.getPer());
+  Value tiles = emitRegion(op.getTiles(), group).front();
   auto loop = scf::ForOp::create(b, loc, constant(0), tiles, constant(1),
                                  ValueRange{constant(0)});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value blocks = emitExtent(group, loop.getInductionVar());
+    Value blocks = emitExtent(group, loop.getInductionVar()).front();
     Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0), blocks);
     scf::YieldOp::create(b, loc, sum);
   }
@@ -165,16 +181,14 @@ std::pair<Value, Value> ShareDistribution::findTile(Value group, Value inside) {
   Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
   Value current = body->getArgument(0), before = body->getArgument(1);
   Value blocks =
-      arith::MulIOp::create(b, emitExtent(group, current), op.getPer());
+      arith::MulIOp::create(b, emitExtent(group, current).front(), op.getPer());
   Value end = arith::AddIOp::create(b, before, blocks);
   Value isBefore =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, end, inside);
   Value next = arith::AddIOp::create(b, current, constant(1));
-  auto choose = [&](Value x, Value y) -> Value {
-    return arith::SelectOp::create(b, loc, isBefore, x, y);
-  };
-  scf::ConditionOp::create(
-      b, loc, isBefore, ValueRange{choose(next, current), choose(end, before)});
+  scf::ConditionOp::create(b, loc, isBefore,
+                           ValueRange{choose(isBefore, next, current),
+                                      choose(isBefore, end, before)});
   Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
   scf::YieldOp::create(b, loc, after->getArguments());
   b.setInsertionPointAfter(loop);
@@ -191,10 +205,7 @@ std::pair<Value, Value> ShareDistribution::emitNext(Value item, Value tile) {
   Value isOfGroup = isBelow(arith::RemUIOp::create(b, item, per),
                             arith::SubIOp::create(b, per, one));
   Value nextTile = arith::AddIOp::create(b, tile, one);
-  Value hasTile = isBelow(nextTile, emitRegion(op.getTiles(), group));
-  auto choose = [&](Value condition, Value x, Value y) -> Value {
-    return arith::SelectOp::create(b, loc, condition, x, y);
-  };
+  Value hasTile = isBelow(nextTile, emitRegion(op.getTiles(), group).front());
   Value back = choose(hasTile, arith::MulIOp::create(b, group, per), next);
   return {choose(isOfGroup, next, back),
           choose(isOfGroup, tile, choose(hasTile, nextTile, zero))};
@@ -223,13 +234,30 @@ void ShareDistribution::emitShare() {
         findTile(group, arith::SubIOp::create(b, first, before));
     before = arith::AddIOp::create(b, before, skipped);
   }
-  Value extent = emitExtent(group, tile);
+  SmallVector<Value> blocks = emitExtent(group, tile);
+  Value extent = blocks.front();
   Value inside = arith::DivUIOp::create(
       b, arith::SubIOp::create(b, first, before), extent);
   item = arith::AddIOp::create(b, arith::MulIOp::create(b, group, op.getPer()),
                                inside);
   before = arith::AddIOp::create(b, before,
                                  arith::MulIOp::create(b, inside, extent));
+  if (op.hasFixedPieces())
+    skipToPiece(extent, blocks.back());
+}
+
+void ShareDistribution::skipToPiece(Value extent, Value piece) {
+  Value pieces = arith::CeilDivUIOp::create(
+      b, arith::SubIOp::create(b, first, before), piece);
+  Value skipped = arith::MulIOp::create(b, pieces, piece);
+  Value isInside = isBelow(skipped, extent);
+  auto [nextItem, nextTile] = emitNext(item, tile);
+  item = choose(isInside, item, nextItem);
+  if (tile)
+    tile = choose(isInside, tile, nextTile);
+  Value next = arith::AddIOp::create(b, before, extent);
+  first = choose(isInside, arith::AddIOp::create(b, before, skipped), next);
+  before = choose(isInside, before, next);
 }
 
 void ShareDistribution::emitQuotients() {
@@ -250,6 +278,38 @@ Value ShareDistribution::emitCtaOf(Value block) {
   return arith::SelectOp::create(b, loc, isBelow(block, split), early, late);
 }
 
+std::pair<SmallVector<Value>, Value>
+ShareDistribution::describePiece(Value block, Value start, Value next) {
+  Value last = arith::MinUIOp::create(b, next, end);
+  Value firstCta = emitCtaOf(start);
+  Value lastCta = emitCtaOf(arith::SubIOp::create(b, next, constant(1)));
+  Value parts = arith::AddIOp::create(
+      b, arith::SubIOp::create(b, lastCta, firstCta), constant(1));
+  return {{arith::SubIOp::create(b, block, start),
+           arith::SubIOp::create(b, last, start),
+           arith::SubIOp::create(b, cta, firstCta), parts, firstCta},
+          last};
+}
+
+std::pair<SmallVector<Value>, Value>
+ShareDistribution::describeFixedPiece(Value block, Value start, Value extent,
+                                      Value piece) {
+  Value first = arith::SubIOp::create(b, block, start);
+  Value after = arith::MinUIOp::create(b, arith::AddIOp::create(b, first, piece),
+                                     extent);
+  Value parts = arith::CeilDivUIOp::create(b, extent, piece);
+  Value lastFirst = arith::MulIOp::create(
+      b, arith::SubIOp::create(b, parts, constant(1)), piece);
+  Value firstCta = emitCtaOf(start);
+  Value lastCta = emitCtaOf(arith::AddIOp::create(b, start, lastFirst));
+  Value isShared = arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                                isBelow(firstCta, lastCta));
+  Value number = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, firstCta, constant(2)), isShared);
+  return {{first, after, arith::DivUIOp::create(b, first, piece), parts, number},
+          arith::AddIOp::create(b, start, after)};
+}
+
 void ShareDistribution::emitPieces() {
   SmallVector<Value> inits = {item, first, before};
   if (tile)
@@ -261,20 +321,14 @@ void ShareDistribution::emitPieces() {
   Value current = body->getArgument(0), block = body->getArgument(1),
         start = body->getArgument(2);
   Value currentTile = tile ? body->getArgument(3) : Value();
-  Value extent =
+  SmallVector<Value> blocks =
       emitExtent(arith::DivUIOp::create(b, current, op.getPer()), currentTile);
-  Value next = arith::AddIOp::create(b, start, extent);
-  Value last = arith::MinUIOp::create(b, next, end);
-  Value firstCta = emitCtaOf(start);
-  Value lastCta = emitCtaOf(arith::SubIOp::create(b, next, constant(1)));
-  Value parts = arith::AddIOp::create(
-      b, arith::SubIOp::create(b, lastCta, firstCta), constant(1));
-  SmallVector<Value> arguments = {current,
-                                  arith::SubIOp::create(b, block, start),
-                                  arith::SubIOp::create(b, last, start),
-                                  arith::SubIOp::create(b, cta, firstCta),
-                                  parts,
-                                  firstCta};
+  Value next = arith::AddIOp::create(b, start, blocks.front());
+  bool isFixed = op.hasFixedPieces();
+  auto [arguments, last] =
+      isFixed ? describeFixedPiece(block, start, blocks.front(), blocks.back())
+              : describePiece(block, start, next);
+  arguments.insert(arguments.begin(), current);
   if (tile)
     arguments.push_back(currentTile);
   IRRewriter rewriter(b);
@@ -282,6 +336,13 @@ void ShareDistribution::emitPieces() {
   rewriter.inlineBlockBefore(op.getBody(), body, body->end(), arguments);
   b.setInsertionPointToEnd(body);
   auto [nextItem, nextTile] = emitNext(current, currentTile);
+  if (isFixed) {
+    Value isInside = isBelow(last, next);
+    nextItem = choose(isInside, current, nextItem);
+    if (tile)
+      nextTile = choose(isInside, currentTile, nextTile);
+    next = choose(isInside, start, next);
+  }
   SmallVector<Value> carried = {nextItem, last, next};
   if (tile)
     carried.push_back(nextTile);

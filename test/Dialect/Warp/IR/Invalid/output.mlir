@@ -125,3 +125,11 @@ func.func @fragments_column(%x: tensor<64x32xf32, #tile.reg>, %b: memref<64x64xf
   warp.local_store %x fragments to %b column(0) : tensor<64x32xf32, #tile.reg>, memref<64x64xf32, #warp.shared<row_bytes = 128>>
   return
 }
+
+// -----
+
+func.func @gaps(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<?x64x64xbf16>, %i: index) {
+  // expected-error@+1 {{copies all rows of a fold, found 3 of 4}}
+  warp.copy_out %b to %o[%i, %i, %i] dims [0, 2] fold [1, 4, 3] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<?x64x64xbf16>
+  return
+}

@@ -95,3 +95,48 @@ gpu.module @n {
     gpu.return
   }
 }
+
+// With pieces of a fixed size the share starts at the first piece that begins in it, and the loop
+// goes on to the next item after the last piece of one. The number is odd if several CTAs execute
+// pieces of the item.
+// CHECK-LABEL: gpu.func @pieces
+// CHECK-SAME: %[[N:[a-z0-9_]+]]: index, %[[PER:[a-z0-9_]+]]: index, %[[SIZE:[a-z0-9_]+]]: index
+// CHECK: tile.take_share
+// CHECK: %[[SKIPPED:.*]] = arith.ceildivui %{{.*}}, %[[SIZE]]
+// CHECK-NEXT: %[[BLOCKS:.*]] = arith.muli %[[SKIPPED]], %[[SIZE]]
+// CHECK-NEXT: arith.cmpi ult, %[[BLOCKS]], %{{.*}}
+// CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[BLOCK:.*]] = %{{.*}}, %[[START:.*]] = %{{.*}})
+// CHECK: %[[NEXT:.*]] = arith.addi %[[START]], %[[EXTENT:.*]] : index
+// CHECK: %[[FIRST:.*]] = arith.subi %[[BLOCK]], %[[START]]
+// CHECK: %[[TO:.*]] = arith.addi %[[FIRST]], %[[SIZE]]
+// CHECK: %[[END:.*]] = arith.minui %[[TO]], %[[EXTENT]]
+// CHECK: %[[PARTS:.*]] = arith.ceildivui %[[EXTENT]], %[[SIZE]]
+// CHECK: %[[ODD:.*]] = arith.index_castui %{{.*}} : i1 to index
+// CHECK: %[[EVEN:.*]] = arith.muli %{{.*}}, %c2
+// CHECK: %[[NUMBER:.*]] = arith.addi %[[EVEN]], %[[ODD]]
+// CHECK: %[[PART:.*]] = arith.divui %[[FIRST]], %[[SIZE]]
+// CHECK: %[[LAST:.*]] = arith.addi %[[START]], %[[END]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[FIRST]], %[[END]], %[[PART]], %[[PARTS]], %[[NUMBER]]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[LAST]], %[[NEXT]]
+// CHECK: %[[THEN:.*]] = arith.select %[[INSIDE]], %[[ITEM]], %{{.*}}
+// CHECK: %[[FROM:.*]] = arith.select %[[INSIDE]], %[[START]], %[[NEXT]]
+// CHECK: scf.condition(%{{.*}}) %[[THEN]], %[[LAST]], %[[FROM]]
+gpu.module @o {
+  launch.abi @pieces target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = shares,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["N"], 4>, #launch.tensor<"y", write, tensor<?x?x?x?x?xi32>, ["A", "B", "C", "D", "E"], 4>])
+    parameters([#launch.scalar<"n", index>, #launch.scalar<"per", index>, #launch.scalar<"size", index>, #launch.memref<"x", [0]>, #launch.memref<"y", [0, 1, 2, 3, 4]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @pieces(%n: index, %per: index, %size: index, %lengths: memref<?xi32>, %y: memref<?x?x?x?x?xi32>) kernel {
+    tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%per)
+      extent(%g: index) {
+        %x = memref.load %lengths[%g] : memref<?xi32>
+        %blocks = arith.index_cast %x : i32 to index
+        tile.yield %blocks, %size : index, index
+      } do {
+      %item = arith.index_cast %w : index to i32
+      memref.store %item, %y[%first, %end, %part, %parts, %cta] : memref<?x?x?x?x?xi32>
+    }
+    gpu.return
+  }
+}

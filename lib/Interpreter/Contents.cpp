@@ -194,13 +194,21 @@ struct Checker {
     return success();
   }
 
-  LogicalResult checkPages(ArrayRef<int32_t> keys) const {
+  /// With `offsets`, rows are parts of one list; these have been checked.
+  LogicalResult checkPages(ArrayRef<int32_t> keys,
+                           ArrayRef<int32_t> offsets) const {
     ArrayRef<int32_t> integers = getIntegers(tensor);
-    int64_t width = tensor.getShape().back();
     for (auto [row, count] : llvm::enumerate(keys)) {
       int64_t pages = llvm::divideCeil(std::max(count, 0), contents.page);
+      int64_t width = tensor.getShape().back(), first = row * width;
+      if (!offsets.empty()) {
+        first = offsets[row];
+        width = offsets[row + 1] - first;
+        if (pages > width)
+          return refuseTable(row, width, pages);
+      }
       for (int64_t entry = 0; entry < std::min(pages, width); ++entry) {
-        int64_t index = row * width + entry;
+        int64_t index = first + entry;
         if (integers[index] < 0 || integers[index] >= size)
           return refuse(index, "a page from 0 to " + Twine(size - 1));
       }
@@ -208,12 +216,20 @@ struct Checker {
     return success();
   }
 
-  /// `entries` are empty unless the contents name a tensor with entries.
-  LogicalResult check(ArrayRef<int32_t> entries) const {
+  LogicalResult refuseTable(int64_t row, int64_t width, int64_t pages) const {
+    emitError("tensor '" + Twine(contents.offsets) + "' gives " + Twine(width) +
+              " pages to sequence " + Twine(row) + ", expected at least the " +
+              Twine(pages) + " of its keys");
+    return failure();
+  }
+
+  /// `entries` and `offsets` are empty unless the contents name such tensors.
+  LogicalResult check(ArrayRef<int32_t> entries,
+                      ArrayRef<int32_t> offsets) const {
     if (contents.block)
       return checkLists(entries);
     if (contents.page)
-      return checkPages(entries);
+      return checkPages(entries, offsets);
     return checkRange();
   }
 };
@@ -232,10 +248,16 @@ LogicalResult fovea::interp::checkContents(
       continue;
     Checker checker = {contents, arguments[input].tensor,
                        size->second * contents.times, emitError};
-    ArrayRef<int32_t> counts;
+    ArrayRef<int32_t> counts, starts;
     if (hasEntries)
       counts = getIntegers(arguments[entries].tensor);
-    if (failed(checker.check(counts)))
+    if (!contents.offsets.empty()) {
+      int64_t offsets = signature.findInput(contents.offsets);
+      if (offsets < 0)
+        continue;
+      starts = getIntegers(arguments[offsets].tensor);
+    }
+    if (failed(checker.check(counts, starts)))
       return failure();
     auto given = findTransposed(signature, arguments, contents);
     if (!given)

@@ -152,7 +152,7 @@ FailureOr<Signature> Signature::get(launch::AbiOp abi) {
           {contents.getTensor().str(), contents.getOf().str(),
            contents.getAscending(), contents.getBlock(),
            contents.getEntries().str(), contents.getTimes(),
-           contents.getPage()});
+           contents.getPage(), contents.getOffsets().str()});
   // The launch includes the tensors of prologue and epilogue kernels.
   SmallVector<Attribute> parameters(abi.getParameters().getValue());
   for (launch::AbiOp kernel : launch::getLaunchedKernels(abi))

@@ -189,40 +189,77 @@ static fovea_status check_lists(const call *c, const fovea_contents *contents,
   return status;
 }
 
+/** Checks the `pages` entries from `first` on: these pages must exist. */
+static fovea_status check_table(const integers *found, int64_t first,
+                                int64_t pages, int64_t size) {
+  char expected[80];
+  for (int64_t i = first; i < first + pages; ++i) {
+    if (found->values[i] >= 0 && found->values[i] < size)
+      continue;
+    snprintf(expected, sizeof expected, "a page from 0 to %lld",
+             (long long)size - 1);
+    return refuse(found, i, expected);
+  }
+  return FOVEA_OK;
+}
+
+static int64_t count_pages(const fovea_contents *contents, int32_t keys) {
+  int64_t count = keys < 0 ? 0 : keys;
+  return count / contents->page + (count % contents->page != 0);
+}
+
 /** Checks page tables: the pages that hold keys must exist. */
 static fovea_status check_pages(const call *c, const fovea_contents *contents,
                                 const integers *found, const integers *keys) {
   int64_t size = get_size(c, contents->of) * contents->times;
   int64_t width = found->tensor->sizes[found->tensor->rank - 1];
   int64_t rows = width ? found->count / width : 0;
-  char expected[80];
   for (int64_t row = 0; row < rows && row < keys->count; ++row) {
-    int64_t count = keys->values[row] < 0 ? 0 : keys->values[row];
-    int64_t pages = count / contents->page + (count % contents->page != 0);
-    for (int64_t i = 0; i < pages && i < width; ++i) {
-      int32_t page = found->values[row * width + i];
-      if (page >= 0 && page < size)
-        continue;
-      snprintf(expected, sizeof expected, "a page from 0 to %lld",
-               (long long)size - 1);
-      return refuse(found, row * width + i, expected);
-    }
+    int64_t pages = count_pages(contents, keys->values[row]);
+    TRY(check_table(found, row * width, pages < width ? pages : width, size));
+  }
+  return FOVEA_OK;
+}
+
+/** The same for the tables in one list, whose offsets have been checked. */
+static fovea_status check_listed_pages(const call *c,
+                                       const fovea_contents *contents,
+                                       const integers *found,
+                                       const integers *keys,
+                                       const integers *offsets) {
+  int64_t size = get_size(c, contents->of) * contents->times;
+  for (int64_t row = 0; row + 1 < offsets->count && row < keys->count; ++row) {
+    int64_t pages = count_pages(contents, keys->values[row]);
+    int64_t first = offsets->values[row],
+            width = offsets->values[row + 1] - first;
+    if (pages > width)
+      return fovea_fail(FOVEA_ERROR_CONSTRAINT,
+                        "tensor '%s' gives %lld pages to sequence %lld, "
+                        "expected at least the %lld of its keys",
+                        offsets->tensor->name, (long long)width, (long long)row,
+                        (long long)pages);
+    TRY(check_table(found, first, pages, size));
   }
   return FOVEA_OK;
 }
 
 static fovea_status check_contents(const call *c,
                                    const fovea_contents *contents) {
-  integers found = {0}, counts = {0};
+  integers found = {0}, counts = {0}, offsets = {0};
   fovea_status status = read_integers(c, contents->tensor, &found);
   if (status == FOVEA_OK && (contents->block || contents->page))
     status = read_integers(c, contents->entries, &counts);
+  if (status == FOVEA_OK && contents->offsets >= 0)
+    status = read_integers(c, contents->offsets, &offsets);
   if (status == FOVEA_OK)
-    status = contents->block  ? check_lists(c, contents, &found, &counts)
+    status = contents->block ? check_lists(c, contents, &found, &counts)
+             : contents->offsets >= 0
+                 ? check_listed_pages(c, contents, &found, &counts, &offsets)
              : contents->page ? check_pages(c, contents, &found, &counts)
                               : check_range(c, contents, &found);
   free(found.values);
   free(counts.values);
+  free(offsets.values);
   return status;
 }
 

@@ -519,13 +519,18 @@ static fovea_status read_contents(reader *r, int object) {
   c->ascending =
       ascending >= 0 && r->json.text[r->json.tokens[ascending].start] == 't';
   c->times = 1;
+  c->offsets = -1;
   TRY(read_positive(r, object, "times", &c->times));
   TRY(read_positive(r, object, "block", &c->block));
   TRY(read_positive(r, object, "page", &c->page));
   if (c->block == 0 && c->page == 0)
     return FOVEA_OK;
   TRY(tensor_member(r, object, "entries", &c->entries));
-  return check_integers(r, c->entries, r->out->tensors[c->tensor].rank - 1);
+  if (c->page == 0 || fovea_json_find(&r->json, object, "offsets") < 0)
+    return check_integers(r, c->entries, r->out->tensors[c->tensor].rank - 1);
+  TRY(tensor_member(r, object, "offsets", &c->offsets));
+  TRY(check_integers(r, c->entries, 1));
+  return check_integers(r, c->offsets, 1);
 }
 
 static fovea_status read_list(reader *r, int object, const char *name,

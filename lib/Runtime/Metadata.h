@@ -190,6 +190,8 @@ typedef struct fovea_contents {
   int64_t page;
   /** Index of the tensor with the number of entries or keys. */
   int entries;
+  /** Index of the tensor with the starts of page tables in one list, or -1. */
+  int offsets;
 } fovea_contents;
 
 typedef struct fovea_metadata {

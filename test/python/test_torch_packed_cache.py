@@ -57,6 +57,40 @@ def test_lengths_functions_and_out(ours):  # noqa: F811
     check((lonely,), (expected_of(q, pools, None, lengths)[0] * share.T[..., None],), 1e-4)
 
 
+def listed(table, lengths, page):
+    """The pages of a table that have keys, as (indices, indptr)."""
+    rows = [row[:-(-length // page)] for row, length in zip(table, lengths.tolist())]
+    return torch.cat(rows), torch.tensor([0] + [len(row) for row in rows]).cumsum(0).int()
+
+
+@pytest.mark.parametrize("backend", ["interpret", "ptx", "ptx:sm_80"])
+def test_pages_in_one_list(ours, backend):  # noqa: F811
+    """The same bits as with a table, for packed and other queries."""
+    q, pools, lists = packed(torch.bfloat16)
+    pair = listed(lists["page_table"], lists["lengths"], pools[0].shape[1])
+    options = {"lengths": lists["lengths"], "causal": True, "backend": backend}
+    for queries, offsets in ((q, lists["cu_seq_q"]), (torch.randn(3, 2, 4, DIM).bfloat16(), None)):
+        expected = ours.attention_with_kvcache(queries, *pools, page_table=lists["page_table"], cu_seq_q=offsets, **options)
+        assert torch.equal(ours.attention_with_kvcache(queries, *pools, page_table=pair, cu_seq_q=offsets, **options), expected)
+
+
+@pytest.mark.parametrize("change, error, message", [
+    (lambda pages, starts: (pages,), ValueError, r"page_table must be a tensor or \(indices, indptr\), found 1 tensors"),
+    (lambda pages, starts: (pages.long(), starts), ValueError, "page_indices must be of torch.int32, found torch.int64"),
+    (lambda pages, starts: (pages, starts[1:]), ValueError, r"page_indptr must have the shape \(batch \+ 1,\) with batch 3"),
+    (lambda pages, starts: (pages[None], starts), ValueError, r"page_indices must have the shape \(pages of all sequences,\)"),
+    (lambda pages, starts: (pages[:0], starts), ValueError, "k_cache and page_indices must have pages, found"),
+    (lambda pages, starts: (pages, starts.flip(0)), ValueError, "page_indptr must ascend from 0 to the"),
+    (lambda pages, starts: (pages + 100, starts), ValueError, r"page_indices must hold pages from 0 to \d+, found \d+ at \[0\]"),
+    (lambda pages, starts: (pages, starts - starts.clamp(max=1)), ValueError, r"lengths must be from 0 to \d+, found \d+ for batch entry 0"),
+])
+def test_refused_lists(ours, change, error, message):  # noqa: F811
+    q, pools, lists = packed(torch.float32)
+    pair = change(*listed(lists["page_table"], lists["lengths"], pools[0].shape[1]))
+    with pytest.raises(error, match=message):
+        ours.attention_with_kvcache(q, *pools, page_table=pair, lengths=lists["lengths"], cu_seq_q=lists["cu_seq_q"], backend="interpret")
+
+
 def test_invariant(ours):  # noqa: F811
     """A kernel of one sequence's own pieces: the same bits alone and beside others, whatever the hint."""
     q, pools, lists = packed(torch.bfloat16)

@@ -65,6 +65,9 @@ private:
       return failure();
     if (places.packsKeys())
       return checkOffsets("cu_k", *places.keyOffsets, keys);
+    if (places.pageOffsets)
+      return checkOffsets("page_indptr", *places.pageOffsets,
+                          countEntries(places.pageTable));
     return success();
   }
 
@@ -84,11 +87,14 @@ private:
       return frame.fail(op) << "key and value must have " << sequences
                             << " batch entries, found " << key[0];
     for (unsigned index : llvm::seq(op.getSequenceOperands().size())) {
-      bool isOffsets =
-          index == places.queryOffsets || index == places.keyOffsets;
+      // The list of the pages of all sequences has any length.
+      if (places.pageOffsets && index == places.pageTable)
+        continue;
+      bool isOffsets = index == places.queryOffsets ||
+                       index == places.keyOffsets ||
+                       index == places.pageOffsets;
       int64_t found = countEntries(index);
-      int64_t expected =
-          isOffsets ? countEntries(*places.queryOffsets) : sequences;
+      int64_t expected = isOffsets ? sequences + 1 : sequences;
       if (found != expected)
         return frame.fail(op)
                << "'" << op.getSequence().getOperandNames()[index]
@@ -143,15 +149,20 @@ private:
   LogicalResult placePagedKeys(Sequence &sequence) {
     const Array &table =
         frame.getArray(op.getSequenceOperands()[places.pageTable]);
-    int64_t page = *places.page, pages = table.getShape()[1],
-            n = sequence.entry;
+    int64_t page = *places.page, pages = table.getShape().back(),
+            n = sequence.entry, first = n * pages;
+    if (places.pageOffsets) {
+      const int64_t *offsets = getOperand(*places.pageOffsets) + n;
+      first = offsets[0];
+      pages = offsets[1] - first;
+    }
     int64_t count = std::max<int64_t>(getOperand(*places.lengths)[n], 0);
     if (count > pages * page)
       return frame.fail(op)
              << "batch entry " << n << " has " << count
              << " keys, but its row of the table holds " << pages * page;
     for (int64_t j = 0; j < count; ++j) {
-      int64_t index = table.data<int64_t>()[n * pages + j / page];
+      int64_t index = table.data<int64_t>()[first + j / page];
       if (index < 0 || index >= key[0])
         return frame.fail(op) << "page " << index << " of batch entry " << n
                               << " lies outside [0, " << key[0] << ")";
@@ -174,7 +185,7 @@ int64_t fovea::interp::getKeyCapacity(attn::AttentionOpInterface op,
   if (!places.page)
     return frame.getArray(op.getKey()).getShape()[op.getSequenceDim()];
   Value table = op.getSequenceOperands()[places.pageTable];
-  return frame.getArray(table).getShape()[1] * *places.page;
+  return frame.getArray(table).getShape().back() * *places.page;
 }
 
 FailureOr<std::vector<Sequence>>

@@ -265,6 +265,11 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
             batch = entry.shape[0] or sizes.batch
             contents[entry.name] = numpy.arange(batch * count, dtype=numpy.int32)[::-1].reshape(batch, count).copy()
             notes[name] = "all pages, in descending order"
+        elif entry.name in ("page_indices", "page_indptr"):
+            count = -(-sizes.keys // (page_of(spec) or 1))
+            starts = numpy.arange(sizes.batch + 1, dtype=numpy.int32) * count
+            contents[entry.name] = starts if entry.name == "page_indptr" else numpy.arange(starts[-1], dtype=numpy.int32)[::-1].copy()
+            notes["page_indices"] = "all pages, in descending order"
         elif entry.name in ("cu_q", "cu_k"):
             length = sizes.queries if entry.name == "cu_q" else sizes.keys
             contents[entry.name] = (length * numpy.array([0, 3, 5, 8]) // 8).astype(numpy.int32)

@@ -15,6 +15,8 @@ from ..errors import CompileError, Diagnostic, Error
 #: Layouts of sequences, with the operands that they add.
 SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k"),
                                          "paged": ("page_table", "lengths")}
+#: Operands of pages whose tables are one list.
+LISTED_PAGES = ("page_indices", "page_indptr", "lengths")
 #: Operands of packed queries over keys of another layout.
 QUERY_OFFSETS = ("cu_q",)
 #: Operands of block-sparse lists and of dropout.
@@ -23,8 +25,8 @@ BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
 QUERY_BLOCK_LISTS = ("partial_query_count", "partial_query_index", "full_query_count", "full_query_index")
 DROPOUT = ("dropout_seed", "dropout_offset")
 #: Operands that each call passes as lists: block-sparse lists, offsets of packed sequences, page tables and lengths.
-LISTS = BLOCK_LISTS + SEQUENCES["packed"] + SEQUENCES["paged"]
-RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT,
+LISTS = BLOCK_LISTS + SEQUENCES["packed"] + SEQUENCES["paged"] + LISTED_PAGES[:2]
+RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT, *LISTED_PAGES,
             *(name for names in SEQUENCES.values() for name in names)}
 
 
@@ -82,6 +84,8 @@ def lists_of(program: str) -> Tuple[str, ...]:
         return SEQUENCES["packed"]
     queries = QUERY_OFFSETS if f" packed(%{QUERY_OFFSETS[0]} " in program else ()
     keys = next((SEQUENCES[form] for form in ("paged", "lengths") if f" {form}(%" in program), ())
+    if f" paged(%{LISTED_PAGES[0]}, " in program:
+        keys = LISTED_PAGES
     blocks = BLOCK_LISTS if "%full_count" in program else BLOCK_LISTS[:2]
     return queries + keys or blocks
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..runtime._dtypes import dtype_name
 from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._gradient import gradient as gradient_of
-from ._program import BLOCK_LISTS, DROPOUT, QUERY_OFFSETS, RESERVED, SEQUENCES, Spec
+from ._program import BLOCK_LISTS, DROPOUT, LISTED_PAGES, QUERY_OFFSETS, RESERVED, SEQUENCES, Spec
 from ._trace import trace, user_place
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
@@ -85,9 +85,14 @@ class Paged:
     ``lengths``, an i32 tensor of (batch). Key ``j`` of batch entry ``b`` is row ``j % page`` of
     page ``page_table[b, j // page]``, and entry ``b`` has ``lengths[b]`` keys. Sequences may
     share pages. Entries of the table beyond a sequence's last page may have any value.
+
+    With ``listed`` the pages of all sequences are one list: instead of ``page_table`` a call
+    passes ``page_indices``, an i32 tensor of the pages, and ``page_indptr``, an i32 tensor of
+    (batch + 1): those of batch entry ``b`` are ``page_indices[page_indptr[b]:page_indptr[b + 1]]``.
     """
 
     page: int = 64
+    listed: bool = False
 
 
 def make_spec(
@@ -146,7 +151,7 @@ def make_spec(
         clauses.append(f"scale({float_literal(float(scale), 'f64')})")
     if layout != "bhsd":
         clauses.append(f"layout({layout})")
-    operands = SEQUENCES[form]
+    operands = LISTED_PAGES if isinstance(sequences, Paged) and sequences.listed else SEQUENCES[form]
     if packs_queries:
         offsets, = QUERY_OFFSETS
         kind = tensor_type([None], "i32")
@@ -155,7 +160,9 @@ def make_spec(
         clauses.append(f"packed(%{offsets} : {kind}{most})")
     if operands:
         rows = tensor_type([None if form == "packed" else sequence_count], "i32")
-        types = [tensor_type([sequence_count, None], "i32") if one == "page_table" else rows for one in operands]
+        after = None if sequence_count is None else sequence_count + 1
+        shapes = {"page_table": [sequence_count, None], "page_indices": [None], "page_indptr": [after]}
+        types = [tensor_type(shapes[one], "i32") if one in shapes else rows for one in operands]
         arguments += [("%" + one, kind) for one, kind in zip(operands, types)]
         size = "" if page is None else f", page = {page}"
         clauses.append(f"{form}({', '.join('%' + one for one in operands)} : {', '.join(types)}{size})")
@@ -360,7 +367,8 @@ def attention(
         device; ``fovea.compile(schedule="longest_first=0")`` keeps the caller's order.
         The results are the same.
         ``fovea.Paged(page=64)``: keys and values are in pages; each call passes
-        ``page_table`` and ``lengths``. There are no gradients.
+        ``page_table``, or with ``listed=True`` ``page_indices`` and ``page_indptr``, and
+        ``lengths``. There are no gradients.
     queries
         "packed", with sequences "dense", "lengths" or ``fovea.Paged``: only the queries are
         packed end to end, and q is (1, heads, queries of all sequences, head_dim); each call

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 import torch
 
+from ..frontend._program import LISTED_PAGES
 from ._attention import _program
 from .autograd._derivatives import needs_gradient
 from .cache import _calls
@@ -20,6 +21,8 @@ from .ops._padding import GRANULE
 from .trace._dynamo import uncompiled
 from .trace._expressions import folded
 
+#: Pages of each sequence: a table, or a list for all sequences and its offsets.
+PageTable = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
 #: Most queries whose heads are packed (``kMaxPackedQueries`` of the compiler).
 _MOST_PACKED = 16
 
@@ -30,7 +33,7 @@ def attention_with_kvcache(
     v_cache: torch.Tensor,
     *,
     lengths: torch.Tensor,
-    page_table: Optional[torch.Tensor] = None,
+    page_table: Optional[PageTable] = None,
     cu_seq_q: Optional[torch.Tensor] = None,
     max_q: Optional[int] = None,
     causal: bool = False,
@@ -61,7 +64,8 @@ def attention_with_kvcache(
     page_table
         (batch, pages of a sequence), int32: key j of sequence b is row ``j % page`` of page
         ``page_table[b, j // page]``. Sequences may share pages. Entries beyond a sequence's
-        last page may have any value.
+        last page may have any value. Or a pair (indices, indptr), int32, of all pages and of
+        (batch + 1,) offsets: the pages of sequence b are ``indices[indptr[b] : indptr[b + 1]]``.
     cu_seq_q
         (batch + 1,), int32: queries are packed; the first query of each sequence, and the end
         of the last. Sequences may have any numbers of queries, also none, so that one call
@@ -101,6 +105,7 @@ def attention_with_kvcache(
     a cast would copy them.
     """
     backend = checked_backend(backend)
+    pages = _pages(page_table)
     given, packed, sides = q, cu_seq_q is not None, _checked_window(window, causal)
     if not isinstance(invariant, bool):
         raise TypeError(f"invariant must be True or False, found {invariant!r}")
@@ -108,8 +113,8 @@ def attention_with_kvcache(
     most = _most_queries(max_q) if packed and not invariant else 0
     form = None
     if out is None and not is_compiling() and not _autocast.is_any_enabled() and backend == "cuda":
-        form = _form(sides, sinks, scale, return_lse, kernel_options, page_table is None, packed, most, invariant)
-        again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, lengths, page_table, cu_seq_q, sinks)
+        form = _form(sides, sinks, scale, return_lse, kernel_options, tuple(pages), packed, most, invariant)
+        again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, (cu_seq_q, *pages.values(), lengths, sinks))
         if again is not None:
             return _result(again, packed, return_lse)
     if _autocast.is_any_enabled():
@@ -119,7 +124,7 @@ def attention_with_kvcache(
         _check_out(out, q, v_cache)
     own = sinks_as_float(sinks)
     check_sinks(own, q.shape[-2], q.device)
-    lists = _checked_integers(q, k_cache, lengths, page_table, cu_seq_q)
+    lists = _checked_integers(q, k_cache, lengths, pages, cu_seq_q)
     for name, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function, found {type(function).__name__}")
@@ -130,7 +135,7 @@ def attention_with_kvcache(
     facts = Facts(q.dtype, q.device, _known(q.shape[-1]), _known(v_cache.shape[3]), checked_scale(scale), torch.is_grad_enabled(),
                   return_lse, dropout=0.0, heads=heads, sequences="lengths", window=sides,
                   queries=_known(q.shape[1]) if packs and not packed else None, sinks=bool(own),
-                  page=None if page_table is None else _known(k_cache.shape[1]), packs_queries=packed,
+                  page=_known(k_cache.shape[1]) if pages else None, listed=len(pages) == 2, packs_queries=packed,
                   most_queries=most, invariant=invariant)
     program, known = _program(score_mod, mask_mod, q, facts)
     if program is None:
@@ -160,7 +165,7 @@ def attention_with_kvcache(
     return _result(run(query, key, value, others), packed, return_lse)
 
 
-def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, kernel_options: Any, contiguous: bool, packed: bool,
+def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, kernel_options: Any, pages: Tuple[str, ...], packed: bool,
           most: int, invariant: bool) -> Optional[Tuple[Any, ...]]:
     """The properties of a call besides functions and tensors; None if they are not hashable."""
     hints = hints_of(kernel_options) if kernel_options else ()
@@ -169,15 +174,15 @@ def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, ke
     # The sinks of some dtypes are copied at each call.
     if sinks is not None and (type(sinks) is not torch.Tensor or sinks.dtype != torch.float32):
         return None
-    options = "cache", scale, return_lse, hints, sinks is None, window, contiguous, packed, most, invariant
+    options = "cache", scale, return_lse, hints, sinks is None, window, pages, packed, most, invariant
     return _calls.form_of(options)
 
 
-def _repeat(form: Tuple[Any, ...], q: Any, k_cache: Any, v_cache: Any, score_mod: Any, mask_mod: Any, lengths: Any, page_table: Any,
-            cu_seq_q: Any, sinks: Any) -> Any:
+def _repeat(form: Tuple[Any, ...], q: Any, k_cache: Any, v_cache: Any, score_mod: Any, mask_mod: Any, integers: Tuple[Any, ...]
+            ) -> Any:
     """The results of a call of the same form as an earlier one, or None."""
-    lists = [one for one in (cu_seq_q, page_table, lengths, sinks) if one is not None]
-    if not all(type(one) is torch.Tensor for one in (q, k_cache, v_cache, *lists)) or q.dim() != 4 - (cu_seq_q is not None) or (
+    lists = [one for one in integers if one is not None]
+    if not all(type(one) is torch.Tensor for one in (q, k_cache, v_cache, *lists)) or q.dim() != 4 - (integers[0] is not None) or (
             k_cache.dim() != 4 or v_cache.dim() != 4):
         return None
     query, key, value = _heads_first(q), k_cache.transpose(1, 2), v_cache.transpose(1, 2)
@@ -186,6 +191,17 @@ def _repeat(form: Tuple[Any, ...], q: Any, k_cache: Any, v_cache: Any, score_mod
         return None
     run, others = found
     return run(query, key, value, others)
+
+
+def _pages(page_table: Optional[PageTable]) -> Dict[str, Any]:
+    """The tensors that locate pages, by the names of the kernel's operands."""
+    if page_table is None:
+        return {}
+    if not isinstance(page_table, tuple):
+        return {"page_table": page_table}
+    if len(page_table) != 2:
+        raise ValueError(f"page_table must be a tensor or (indices, indptr), found {len(page_table)} tensors")
+    return dict(zip(LISTED_PAGES, page_table))
 
 
 def _result(made: Tuple[torch.Tensor, Optional[torch.Tensor]], packed: bool, return_lse: bool) -> Any:
@@ -279,32 +295,38 @@ def _check_out(out: torch.Tensor, q: torch.Tensor, v_cache: torch.Tensor) -> Non
         raise ValueError(f"out is on {out.device}, but q is on {q.device}")
 
 
-def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor],
+#: The first dimension, beyond the batch, and the shape of integer tensors.
+_SHAPES = {"lengths": (0, "(batch,)"), "page_table": (0, "(batch, pages of a sequence)"), "page_indptr": (1, "(batch + 1,)"),
+           "page_indices": (None, "(pages of all sequences,)")}
+
+
+def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, pages: Dict[str, torch.Tensor],
                       cu_seq_q: Optional[torch.Tensor]) -> Tuple[torch.Tensor, ...]:
     """The kernel's integer tensors. The op checks their values on the CPU."""
-    given: Tuple[Tuple[str, torch.Tensor, int], ...]
-    given = (("lengths", lengths, 1),) if page_table is None else (("page_table", page_table, 2), ("lengths", lengths, 1))
+    given = {**pages, "lengths": lengths}
     if cu_seq_q is not None:
         _check_offsets(cu_seq_q, q)
     batch, rows = q.shape[0] if cu_seq_q is None else cu_seq_q.shape[0] - 1, k_cache.shape[1]
-    for name, one, rank in given:
+    for name, one in given.items():
         _check_class(name, one)
         if one.dtype != torch.int32:
             raise ValueError(f"{name} must be of torch.int32, found {one.dtype}")
         if one.device != q.device:
             raise ValueError(f"{name} is on {one.device}, but q is on {q.device}")
-        if one.dim() != rank or one.shape[0] != batch:
-            shape = "(batch,)" if rank == 1 else "(batch, pages of a sequence)"
+        more, shape = _SHAPES[name]
+        if one.dim() != 1 + (name == "page_table") or more is not None and one.shape[0] != batch + more:
             raise ValueError(f"{name} must have the shape {shape} with batch {batch}, found {list(one.shape)}")
-    if page_table is None:
+    if not pages:
         if k_cache.shape[0] != batch:
             raise ValueError(f"without page_table, k_cache must have one batch entry per sequence, found {k_cache.shape[0]} and {batch}")
     elif rows % 8 or not rows:
         raise ValueError(f"pages must have a multiple of 8 rows, found k_cache of shape {list(k_cache.shape)}, "
                          "which is (pages, page, kv_heads, head_dim)")
-    elif not k_cache.shape[0] or not page_table.shape[1]:
-        raise ValueError(f"k_cache and page_table must have pages, found {k_cache.shape[0]} and {page_table.shape[1]}")
-    lists = tuple(one for _, one, _ in given)
+    else:
+        name, one = next(iter(pages.items()))
+        if not k_cache.shape[0] or not one.shape[-1]:
+            raise ValueError(f"k_cache and {name} must have pages, found {k_cache.shape[0]} and {one.shape[-1]}")
+    lists = tuple(given.values())
     return lists if cu_seq_q is None else (cu_seq_q, *lists)
 
 

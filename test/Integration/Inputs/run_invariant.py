@@ -39,7 +39,9 @@ def cut(files, entry, place, folder):
             array = array[place:place + 2] - array[place]
         elif name == "q.npy" and offsets is not None:
             array = array[:, :, offsets[place]:offsets[place + 1]]
-        elif name not in ("sinks.npy", "slopes.npy") and not (entry in ("pages", "mixed") and name in ("k.npy", "v.npy")):
+        elif name == "starts.npy":
+            array = array[place:place + 2]
+        elif name not in ("pages.npy", "sinks.npy", "slopes.npy") and not (entry in ("pages", "mixed", "listed") and name in ("k.npy", "v.npy")):
             array = array[place:place + 1]
         np.save(folder / name, np.ascontiguousarray(array))
         kept.append(str(folder / name))

@@ -79,6 +79,15 @@ def make_mixed(folder, rng, lengths, _):
     return [q, *pool, offsets, table, save(folder, "n", np.array(lengths), np.int32)]
 
 
+def make_listed(folder, rng, lengths, _):
+    """As mixed, with the pages that have keys, and some more, in one list."""
+    *files, table, n = make_mixed(folder, rng, lengths, _)
+    rows = [row[:-(-length // 16) + rng.integers(2)] for row, length in zip(np.load(table), lengths)]
+    pages = np.concatenate((*rows, [-7]))
+    starts = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
+    return [*files, save(folder, "pages", pages, np.int32), save(folder, "starts", starts, np.int32), n]
+
+
 def make_chunks(folder, rng, lengths, entry):
     dim, heads = 128 if entry == "chunks" else 64, 6 if entry == "threes" else 4
     offsets, total = make_offsets(folder, rng, lengths)
@@ -100,7 +109,8 @@ def make_prefill(folder, rng, lengths, _):
 
 
 ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "prefill": make_prefill, "mixed": make_mixed,
-           "chunks": make_chunks, "windows": make_chunks, "threes": make_chunks}
+           "chunks": make_chunks, "windows": make_chunks, "threes": make_chunks,
+           "listed": make_listed}
 
 
 def run(options, entry, lengths, seed):

@@ -157,3 +157,32 @@ func.func @threes(%q: tensor<1x6x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tens
     : tensor<1x6x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<1x6x?x64xbf16>, tensor<1x6x?xf32>
   return %o, %lse : tensor<1x6x?x64xbf16>, tensor<1x6x?xf32>
 }
+
+// Packed queries of different numbers, four heads of a query in adjacent rows, over pages that are
+// one list; the keys up to each query, at most 100; a soft cap.
+func.func @listed(%q: tensor<1x8x?x64xbf16>, %k: tensor<?x2x16x64xbf16>, %v: tensor<?x2x16x64xbf16>, %cu_q: tensor<?xi32>, %pages: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>)
+    -> (tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v
+    packed(%cu_q : tensor<?xi32>) paged(%pages, %starts, %lengths : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, page = 16)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 2.0 : f32
+      %part = arith.divf %s, %cap : f32
+      %bent = math.tanh %part : f32
+      %soft = arith.mulf %bent, %cap : f32
+      attn.yield %soft : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = attn.key_length
+      %m = attn.query_length
+      %before = arith.subi %n, %m : index
+      %own = arith.addi %before, %i : index
+      %isBefore = arith.cmpi sle, %j, %own : index
+      %c100 = arith.constant 100 : index
+      %first = arith.subi %own, %c100 : index
+      %isNear = arith.cmpi sgt, %j, %first : index
+      %keep = arith.andi %isBefore, %isNear : i1
+      attn.yield %keep : i1
+    }
+    : tensor<1x8x?x64xbf16>, tensor<?x2x16x64xbf16>, tensor<?x2x16x64xbf16> -> tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
+  return %o, %lse : tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
+}

@@ -118,7 +118,8 @@ Value QueryTileEmitter::emitFinalTiles(Value heads) {
 SequenceRows QueryTileEmitter::countKeys(Value n) {
   attn::SequencePlaces places = op.getSequence().getPlaces();
   if (!places.packsKeys()) {
-    Value length = kb.emitKeyLength(op, n, keys);
+    Value room = places.pageOffsets ? emitKeyCapacity(kb, op, k, n) : keys;
+    Value length = kb.emitKeyLength(op, n, room);
     return {Value(), length ? length : keys};
   }
   unsigned first = op.getSequenceOperands().getBeginOperandIndex();

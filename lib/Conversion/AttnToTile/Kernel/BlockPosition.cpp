@@ -8,6 +8,8 @@
 
 #include "Kernel/BlockPosition.h"
 
+#include "Kernel/PackedSequences.h"
+
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,17 +26,36 @@ static Value getPageTable(KernelBuilder &kb,
       attention.getSequence().getPlaces().pageTable);
 }
 
+/// The pages of sequence `n` in a list of those of all sequences.
+static SequenceRows locateTable(KernelBuilder &kb,
+                                attn::AttentionOpInterface attention, Value n) {
+  unsigned first = attention.getSequenceOperands().getBeginOperandIndex();
+  Value offsets = kb.operandArgument(
+      first + *attention.getSequence().getPlaces().pageOffsets);
+  return emitPackedRows(kb, offsets, n,
+                        kb.size(getPageTable(kb, attention), 0));
+}
+
 /// The page at `entry` of row `batch` of a page table. Hosts do not check the
 /// integers: `entry` may be past the row, and the page past the pool. As
 /// unsigned numbers, negative pages are past the pool, too.
 static Value emitPage(KernelBuilder &kb, const KeyAddressing::Pages &pages,
                       Value batch, Value entry) {
   Value one = kb.constant(1);
-  Value lastEntry = kb.make<arith::SubIOp>(kb.size(pages.table, 1), one);
+  Value count = pages.first ? pages.count : kb.size(pages.table, 1);
+  // A sequence may have no pages in a list, but the list has some.
+  if (pages.first)
+    count = kb.make<arith::MaxUIOp>(count, one);
+  Value lastEntry = kb.make<arith::SubIOp>(count, one);
   Value lastPage = kb.make<arith::SubIOp>(kb.size(pages.pool, 0), one);
   Value existing = kb.make<arith::MinUIOp>(entry, lastEntry);
-  Value page =
-      kb.make<memref::LoadOp>(pages.table, ValueRange{batch, existing});
+  SmallVector<Value> at = {batch, existing};
+  if (pages.first) {
+    Value last = kb.make<arith::SubIOp>(kb.size(pages.table, 0), one);
+    at = {kb.make<arith::MinUIOp>(
+        kb.make<arith::AddIOp>(pages.first, existing), last)};
+  }
+  Value page = kb.make<memref::LoadOp>(pages.table, at);
   Value index = kb.make<arith::IndexCastOp>(kb.builder.getIndexType(), page);
   return kb.make<arith::MinUIOp>(index, lastPage);
 }
@@ -86,16 +107,26 @@ KeyAddressing fovea::makePagedAddressing(KernelBuilder &kb,
   addressing.pages =
       KeyAddressing::Pages{getPageTable(kb, attention), pool,
                            *attention.getSequence().getPlaces().page};
+  if (attention.getSequence().getPlaces().pageOffsets) {
+    SequenceRows rows = locateTable(kb, attention, batch);
+    addressing.pages->first = rows.first;
+    addressing.pages->count = rows.count;
+  }
   return addressing;
 }
 
 Value fovea::emitKeyCapacity(KernelBuilder &kb,
-                             attn::AttentionOpInterface attention, Value key) {
-  std::optional<int64_t> page = attention.getSequence().getPlaces().page;
-  if (!page)
+                             attn::AttentionOpInterface attention, Value key,
+                             Value n) {
+  attn::SequencePlaces places = attention.getSequence().getPlaces();
+  if (!places.page)
     return kb.size(key, 2);
-  Value table = getPageTable(kb, attention);
-  return kb.make<arith::MulIOp>(kb.size(table, 1), kb.constant(*page));
+  Value table = getPageTable(kb, attention), pages;
+  if (places.pageOffsets && n)
+    pages = locateTable(kb, attention, n).count;
+  else
+    pages = kb.size(table, places.pageOffsets ? 0 : 1);
+  return kb.make<arith::MulIOp>(pages, kb.constant(*places.page));
 }
 
 Value fovea::loadBlock(KernelBuilder &kb, Value memref,

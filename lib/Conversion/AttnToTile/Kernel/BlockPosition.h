@@ -33,9 +33,12 @@ struct BlockPosition {
 struct KeyAddressing {
   /// The page table of a batch entry, if K and V are page pools. The `rows` of
   /// a page are a multiple of a block's keys, or these are a multiple of them.
+  /// If the tables are parts of one list, this one has `count` pages from
+  /// `first` on.
   struct Pages {
     mlir::Value table, pool;
     int64_t rows;
+    mlir::Value first = {}, count = {};
   };
 
   /// The batch index of the sequence, or the row of its page table.
@@ -68,10 +71,11 @@ KeyAddressing makePagedAddressing(KernelBuilder &kb,
                                   mlir::Value keys);
 
 /// The number of keys that K has room for per sequence: rows of K, or rows of
-/// the pages in a row of the page table.
+/// the pages in a row of the page table. With page tables in one list the
+/// capacity of sequence `n`, or of all together if that is null.
 mlir::Value emitKeyCapacity(KernelBuilder &kb,
                             attn::AttentionOpInterface attention,
-                            mlir::Value key);
+                            mlir::Value key, mlir::Value n = {});
 
 /// Loads a block of one head from column 0 on, as the stream `name`.
 mlir::Value loadBlock(KernelBuilder &kb, mlir::Value memref,

@@ -131,7 +131,7 @@ ArrayAttr KernelSignature::describeContents() {
   for (const attn::Contents &said : op.getContents())
     contents.push_back(launch::ContentsAttr::get(
         context, said.tensor, said.of, said.ascending, said.block, said.entries,
-        said.times, said.page));
+        said.times, said.page, said.offsets));
   return contents.empty() ? ArrayAttr() : ArrayAttr::get(context, contents);
 }
 

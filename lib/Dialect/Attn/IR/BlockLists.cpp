@@ -127,11 +127,12 @@ static void addContents(const ListGroup &group, StringRef of, int64_t times,
 
 SmallVector<Contents> fovea::attn::getVariantContents(AttentionOpInterface op) {
   SmallVector<Contents> contents = op.getSequence().getContents();
-  std::optional<int64_t> page = op.getSequence().getPlaces().page;
+  SequencePlaces places = op.getSequence().getPlaces();
   if (!op.hasBlocks())
     return contents;
   ListGroup keys = getKeyLists(op);
-  addContents(keys, page ? "P" : "Skv", page.value_or(1), contents);
+  addContents(keys, places.page ? places.getPagesDim() : "Skv",
+              places.page.value_or(1), contents);
   if (op.hasQueryBlocks())
     addContents(getQueryLists(op), "Sq", /*times=*/1, contents, &keys);
   return contents;

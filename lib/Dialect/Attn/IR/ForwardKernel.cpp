@@ -51,11 +51,12 @@ bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
 
 WorkDims ForwardOp::getWorkDims() {
   WorkDims dims = {"B", "Hq", "Sq", "Hkv", "", "Skv"};
-  if (std::optional<int64_t> page = getSequence().getPlaces().page) {
-    dims.keys = "P";
-    dims.keysOfElement = *page;
+  SequencePlaces places = getSequence().getPlaces();
+  if (places.page) {
+    dims.keys = places.getPagesDim();
+    dims.keysOfElement = *places.page;
   }
-  if (getSequence().getPlaces().packsQueries())
+  if (places.packsQueries())
     dims.sequences = getSequence().getOperandDims(0).front().str();
   return dims;
 }
@@ -66,10 +67,12 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 
 SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimSuccessors() {
   SequencePlaces places = getSequence().getPlaces();
-  if (!places.packsQueries() || places.packsKeys())
+  // Offsets of queries and of lists of pages have the same size.
+  std::optional<unsigned> offsets =
+      places.pageOffsets ? places.pageOffsets : places.queryOffsets;
+  if (!offsets || places.packsKeys())
     return {};
-  return {
-      {getSequence().getOperandDims(*places.queryOffsets).front().str(), "B"}};
+  return {{getSequence().getOperandDims(*offsets).front().str(), "B"}};
 }
 
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {

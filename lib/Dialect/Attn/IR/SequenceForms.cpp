@@ -126,26 +126,38 @@ PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
 
 StringRef PagedAttr::getKeyword() const { return "paged"; }
 SmallVector<StringRef> PagedAttr::getOperandNames() const {
+  if (getListed())
+    return {"page_indices", "page_indptr", "lengths"};
   return {"page_table", "lengths"};
 }
 SmallVector<StringRef> PagedAttr::getOperandDims(unsigned index) const {
-  return index == 0 ? SmallVector<StringRef>{"B", "P"}
-                    : SmallVector<StringRef>{"B"};
+  if (index == getOperandNames().size() - 1)
+    return {"B"};
+  if (!getListed())
+    return {"B", "P"};
+  return {index == 0 ? StringRef("NP") : StringRef("B+1")};
 }
 SmallVector<Contents> PagedAttr::getContents() const {
-  // The lengths first: the table's check reads them.
-  Contents lengths{"lengths", "P"};
+  // Lengths and offsets first: the table's check reads them.
+  Contents lengths{"lengths", getListed() ? "NP" : "P"};
   lengths.times = getPage();
-  Contents table{"page_table", "pages"};
+  Contents table{getOperandNames().front().str(), "pages"};
   table.entries = "lengths";
   table.page = getPage();
-  return {lengths, table};
+  if (!getListed())
+    return {lengths, table};
+  table.offsets = "page_indptr";
+  return {lengths, {"page_indptr", "NP", /*ascending=*/true}, table};
 }
 SequencePlaces PagedAttr::getPlaces() const {
   SequencePlaces places;
   places.page = getPage();
   places.pageTable = 0;
   places.lengths = 1;
+  if (getListed()) {
+    places.pageOffsets = 1;
+    places.lengths = 2;
+  }
   return places;
 }
 void PagedAttr::printParameters(OpAsmPrinter &printer) const {
@@ -156,9 +168,23 @@ PagedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                           TypeRange types, int64_t batch) const {
   if (getPage() <= 0)
     return emitError() << "page must be positive, found " << getPage();
-  if (failed(verifyIntegers(emitError, "page_table", types[0], 2, batch)))
+  if (failed(verifyIntegers(emitError, "lengths", types.back(), 1, batch)))
     return failure();
-  return verifyIntegers(emitError, "lengths", types[1], 1, batch);
+  if (!getListed())
+    return verifyIntegers(emitError, "page_table", types[0], 2, batch);
+  if (failed(verifyIntegers(emitError, "page_indices", types[0], 1,
+                            ShapedType::kDynamic)) ||
+      failed(verifyOffsets(emitError, "page_indptr", types[1])))
+    return failure();
+  int64_t entries = cast<RankedTensorType>(types[1]).getDimSize(0);
+  if (ShapedType::isDynamic(batch))
+    batch = cast<RankedTensorType>(types.back()).getDimSize(0);
+  if (ShapedType::isStatic(entries) && ShapedType::isStatic(batch) &&
+      entries != batch + 1)
+    return emitError() << "'page_indptr' must have " << batch + 1
+                       << " entries, one more than batch entries, found "
+                       << entries;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,8 +213,9 @@ SequencePlaces PackedQueriesAttr::getPlaces() const {
   places.queryOffsets = 0;
   places.mostQueries = getMost();
   ++places.pageTable;
-  if (places.lengths)
-    ++*places.lengths;
+  for (std::optional<unsigned> *place : {&places.lengths, &places.pageOffsets})
+    if (*place)
+      ++**place;
   return places;
 }
 void PackedQueriesAttr::printParameters(OpAsmPrinter &printer) const {
@@ -233,7 +260,8 @@ ArrayRef<StringRef> fovea::attn::detail::getSequenceKeywords() {
 
 FailureOr<SequenceFormAttrInterface>
 fovea::attn::detail::parseSequenceParameters(OpAsmParser &parser,
-                                             StringRef keyword) {
+                                             StringRef keyword,
+                                             size_t operands) {
   MLIRContext *context = parser.getContext();
   if (keyword == LengthsAttr::getMnemonic())
     return SequenceFormAttrInterface(LengthsAttr::get(context));
@@ -243,5 +271,7 @@ fovea::attn::detail::parseSequenceParameters(OpAsmParser &parser,
   if (parser.parseComma() || parser.parseKeyword("page") ||
       parser.parseEqual() || parser.parseInteger(page))
     return failure();
-  return SequenceFormAttrInterface(PagedAttr::get(context, page));
+  constexpr size_t kWithOffsets = 3;
+  return SequenceFormAttrInterface(
+      PagedAttr::get(context, page, operands == kWithOffsets));
 }

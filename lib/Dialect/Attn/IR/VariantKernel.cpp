@@ -103,7 +103,7 @@ fovea::attn::getVariantLimits(AttentionOpInterface op) {
     limits.emplace_back(getQueryBatchName(op), 1);
   limits.emplace_back("Sq", kLongest);
   if (keys.page)
-    limits.emplace_back("P", kLongest / *keys.page);
+    limits.emplace_back(keys.getPagesDim(), kLongest / *keys.page);
   else
     limits.emplace_back("Skv", kLongest);
   llvm::append_range(limits, getBlockListLimits(op));
@@ -115,8 +115,9 @@ fovea::attn::getVariantNonEmptyDims(AttentionOpInterface op) {
   SmallVector<std::string> dims = getBlockListRows(op);
   // Kernels read an entry of the table and clamp it to an existing page, also
   // for a batch entry without keys.
-  if (op.getSequence().getPlaces().page)
-    dims.append({"pages", "P"});
+  SequencePlaces places = op.getSequence().getPlaces();
+  if (places.page)
+    dims.append({"pages", places.getPagesDim().str()});
   return dims;
 }
 

@@ -234,7 +234,8 @@ bool fovea::attn::isReservedName(AttentionOpInterface op, StringRef name) {
                                             "full_index", "dropout_seed",
                                             "lengths",    "cu_q",
                                             "cu_k",       "dropout_offset",
-                                            "page_table"};
+                                            "page_table", "page_indices",
+                                            "page_indptr"};
   static const llvm::StringSet<> backward = {"do",
                                              "dlse",
                                              "dq",

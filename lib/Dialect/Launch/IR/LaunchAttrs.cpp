@@ -376,7 +376,8 @@ void CoversAttr::writeJSON(llvm::json::OStream &json) const {
 LogicalResult ContentsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    StringRef tensor, StringRef, bool ascending,
                                    int64_t block, StringRef entries,
-                                   int64_t times, int64_t page) {
+                                   int64_t times, int64_t page,
+                                   StringRef offsets) {
   for (auto [name, size] : {std::pair("block", block), {"page", page}})
     if (size < 0)
       return emitError() << name << " size of '" << tensor
@@ -394,6 +395,9 @@ LogicalResult ContentsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "'entries' of '" << tensor
                        << "' must be given for block lists and page tables "
                           "only";
+  if (!offsets.empty() && page == 0)
+    return emitError() << "'offsets' of '" << tensor
+                       << "' must be given for page tables only";
   return success();
 }
 void ContentsAttr::writeJSON(llvm::json::OStream &json) const {
@@ -409,4 +413,6 @@ void ContentsAttr::writeJSON(llvm::json::OStream &json) const {
     json.attribute("page", getPage());
   if (!getEntries().empty())
     json.attribute("entries", getEntries());
+  if (!getOffsets().empty())
+    json.attribute("offsets", getOffsets());
 }

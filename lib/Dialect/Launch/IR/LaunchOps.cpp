@@ -21,7 +21,8 @@ using namespace fovea::launch;
 
 /// Checks that tensor `name` exists and has i32 elements, and rank `rank`
 /// unless that is -1.
-static LogicalResult verifyIntegers(AbiOp abi, StringRef name, int64_t rank) {
+static LogicalResult verifyIntegers(AbiOp abi, StringRef name, int64_t rank,
+                                    StringRef parameter = "entries") {
   TensorAttr tensor = lookupTensor(abi.getTensors(), name);
   if (!tensor)
     return abi.emitOpError("no tensor is named '") << name << "'";
@@ -31,8 +32,9 @@ static LogicalResult verifyIntegers(AbiOp abi, StringRef name, int64_t rank) {
                "#launch.contents needs an i32 tensor with dimensions, found '")
            << name << "' of " << type;
   if (rank != -1 && type.getRank() != rank)
-    return abi.emitOpError("'entries' of #launch.contents must have rank ")
-           << rank << ", found '" << name << "' of " << type;
+    return abi.emitOpError("'")
+           << parameter << "' of #launch.contents must have rank " << rank
+           << ", found '" << name << "' of " << type;
   return success();
 }
 
@@ -46,6 +48,12 @@ static LogicalResult verifyContents(AbiOp abi, ContentsAttr contents,
     return failure();
   if (contents.getEntries().empty())
     return success();
+  StringRef offsets = contents.getOffsets();
+  if (!offsets.empty())
+    return failure(
+        failed(verifyIntegers(abi, contents.getEntries(), 1)) ||
+        failed(verifyIntegers(abi, offsets, 1, "offsets")) ||
+        failed(verifyIntegers(abi, contents.getTensor(), 1, "tensor")));
   RankedTensorType lists =
       lookupTensor(abi.getTensors(), contents.getTensor()).getType();
   return verifyIntegers(abi, contents.getEntries(), lists.getRank() - 1);

@@ -55,6 +55,8 @@ class Facts(NamedTuple):
     sinks: bool = False
     #: The number of rows of a page, if keys are in pages. A number, since Dynamo unpacks the facts.
     page: Optional[int] = None
+    #: Whether the pages of all sequences are one list.
+    listed: bool = False
     #: Whether queries are packed and keys are not.
     packs_queries: bool = False
     #: The most packed queries of a sequence, a hint; 0 for any number.
@@ -130,7 +132,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
         lse=facts.lse, sinks=facts.sinks, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
-        sequences=facts.sequences if facts.page is None else Paged(facts.page), packs_queries=facts.packs_queries, most_queries=facts.most_queries,
+        sequences=facts.sequences if facts.page is None else Paged(facts.page, facts.listed), packs_queries=facts.packs_queries, most_queries=facts.most_queries,
         query_length=facts.queries, invariant=facts.invariant,
         heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )

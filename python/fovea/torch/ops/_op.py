@@ -311,7 +311,7 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
                              for name, tensor in zip(names, call.captures)}
     named.update(zip(lists_of(call.program), call.blocks))
     if "lengths" in named:
-        check_lengths(key, named["lengths"], named.get("page_table"))
+        check_lengths(key, named)
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
     options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}

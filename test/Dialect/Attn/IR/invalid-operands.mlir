@@ -276,3 +276,48 @@ func.func @packed_queries_most_of_all(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x
     : tensor<1x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
 }
+
+// -----
+
+func.func @listed_indices(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16>, %p: tensor<2x?xi32>, %s: tensor<?xi32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'page_indices' must be an i32 tensor of rank 1, found 'tensor<2x?xi32>'}}
+  %o = attn.forward %q, %k, %k paged(%p, %s, %n : tensor<2x?xi32>, tensor<?xi32>, tensor<?xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x64x64xbf16>, tensor<?x4x64x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @listed_offsets(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16>, %p: tensor<?xi32>, %s: tensor<?xi64>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'page_indptr' must be an i32 tensor of rank 1, found 'tensor<?xi64>'}}
+  %o = attn.forward %q, %k, %k paged(%p, %s, %n : tensor<?xi32>, tensor<?xi64>, tensor<?xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x64x64xbf16>, tensor<?x4x64x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @listed_none(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16>, %p: tensor<?xi32>, %s: tensor<0xi32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'page_indptr' must have one entry more than the number of sequences, found 'tensor<0xi32>'}}
+  %o = attn.forward %q, %k, %k paged(%p, %s, %n : tensor<?xi32>, tensor<0xi32>, tensor<?xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x64x64xbf16>, tensor<?x4x64x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @listed_count(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16>, %p: tensor<?xi32>, %s: tensor<2xi32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'page_indptr' must have 3 entries, one more than batch entries, found 2}}
+  %o = attn.forward %q, %k, %k paged(%p, %s, %n : tensor<?xi32>, tensor<2xi32>, tensor<?xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x64x64xbf16>, tensor<?x4x64x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @listed_lengths(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16>, %p: tensor<?xi32>, %s: tensor<?xi32>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{'lengths' must have 2 entries, one per batch entry, found 3}}
+  %o = attn.forward %q, %k, %k paged(%p, %s, %n : tensor<?xi32>, tensor<?xi32>, tensor<3xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x64x64xbf16>, tensor<?x4x64x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}

@@ -41,3 +41,16 @@ func.func @packed_queries(%q: tensor<1x4x?x32xf16>, %k: tensor<?x4x?x32xf16>, %p
     : tensor<1x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<1x4x?x32xf16>
   return
 }
+
+// Pages of all sequences in one list, alone and with packed queries.
+// CHECK-LABEL: func.func @listed
+// CHECK: attn.forward {{.*}} paged(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<3xi32>, tensor<2xi32>, page = 16) :
+// CHECK: attn.forward {{.*}} packed(%{{.*}} : tensor<?xi32>) paged(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, page = 16) :
+func.func @listed(%q: tensor<2x4x?x32xf16>, %p: tensor<1x4x?x32xf16>, %k: tensor<?x4x16x32xf16>, %pages: tensor<?xi32>, %starts: tensor<3xi32>,
+                  %n: tensor<2xi32>, %cu: tensor<?xi32>, %any: tensor<?xi32>) -> (tensor<2x4x?x32xf16>, tensor<1x4x?x32xf16>) {
+  %o = attn.forward %q, %k, %k paged(%pages, %starts, %n : tensor<?xi32>, tensor<3xi32>, tensor<2xi32>, page = 16)
+    : tensor<2x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<2x4x?x32xf16>
+  %r = attn.forward %p, %k, %k packed(%cu : tensor<?xi32>) paged(%pages, %any, %any : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, page = 16)
+    : tensor<1x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<1x4x?x32xf16>
+  return %o, %r : tensor<2x4x?x32xf16>, tensor<1x4x?x32xf16>
+}

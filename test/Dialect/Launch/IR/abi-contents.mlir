@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: launch.abi @f target(
 // CHECK: constraints([#launch.at_most<"S", 64>])
-// CHECK-SAME: contents([#launch.contents<"n", of "S">, #launch.contents<"cu", of "S" ascending = true>, #launch.contents<"index", of "S" block = 128 entries = "n">, #launch.contents<"n", of "S" times = 64>, #launch.contents<"index", of "S" page = 64 entries = "n">])
+// CHECK-SAME: contents([#launch.contents<"n", of "S">, #launch.contents<"cu", of "S" ascending = true>, #launch.contents<"index", of "S" block = 128 entries = "n">, #launch.contents<"n", of "S" times = 64>, #launch.contents<"index", of "S" page = 64 entries = "n">, #launch.contents<"cu", of "S" page = 64 entries = "n" offsets = "cu">])
 
 // Hosts of earlier versions do not know factors and page tables.
 // JSON:      "version": 5,
@@ -15,7 +15,8 @@
 // JSON-NEXT:   {"tensor":"cu","of":"S","ascending":true},
 // JSON-NEXT:   {"tensor":"index","of":"S","block":128,"entries":"n"},
 // JSON-NEXT:   {"tensor":"n","of":"S","times":64},
-// JSON-NEXT:   {"tensor":"index","of":"S","page":64,"entries":"n"}
+// JSON-NEXT:   {"tensor":"index","of":"S","page":64,"entries":"n"},
+// JSON-NEXT:   {"tensor":"cu","of":"S","page":64,"entries":"n","offsets":"cu"}
 // JSON-NEXT: ],
 // JSON-NEXT: "constraints": [
 gpu.module @m {
@@ -26,7 +27,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) constraints([#launch.at_most<"S", 64>])
     contents([#launch.contents<"n", of "S">, #launch.contents<"cu", of "S" ascending = true>,
               #launch.contents<"index", of "S" block = 128 entries = "n">, #launch.contents<"n", of "S" times = 64>,
-              #launch.contents<"index", of "S" page = 64 entries = "n">])
+              #launch.contents<"index", of "S" page = 64 entries = "n">,
+              #launch.contents<"cu", of "S" page = 64 entries = "n" offsets = "cu">])
   gpu.func @f(%n: !llvm.ptr, %cu: !llvm.ptr, %index: !llvm.ptr) kernel {
     gpu.return
   }

@@ -179,3 +179,45 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{'offsets' of 'index' must be given for page tables only}}
+    contents([#launch.contents<"index", of "S" block = 8 entries = "n" offsets = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{'offsets' of #launch.contents must have rank 1, found 'index' of 'tensor<?x?xi32>'}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#launch.contents<"n", of "S" page = 8 entries = "n" offsets = "index">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{'tensor' of #launch.contents must have rank 1, found 'index' of 'tensor<?x?xi32>'}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#launch.contents<"index", of "S" page = 8 entries = "n" offsets = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}

@@ -59,6 +59,7 @@ struct DimCover {
 /// different indices of blocks of size `block` of that size. With `page` it
 /// contains page tables: the values of each row that hold its first `entries`
 /// keys, in pages of that many rows, must be indices below that size. With
+/// `offsets`, the tensor is one list of all rows, which begin and end there. With
 /// `transposed`, block lists must be those of that tensor transposed.
 struct Contents {
   std::string tensor, of;
@@ -66,6 +67,7 @@ struct Contents {
   int64_t block = 0;
   std::string entries = {};
   int64_t times = 1, page = 0;
+  std::string offsets = {};
   std::string transposed = {};
 };
 
@@ -82,11 +84,14 @@ struct SequencePlaces {
   /// pages, their sequence dimension the rows of a page.
   std::optional<int64_t> page;
   /// The operand with the page tables, one row per sequence, if there are
-  /// pages.
+  /// pages. With offsets the rows are one list, and the operand with them.
   unsigned pageTable = 0;
+  std::optional<unsigned> pageOffsets;
   /// The operand with the number of keys per sequence, if any.
   std::optional<unsigned> lengths;
 
+  /// The size that counts the pages of a sequence, or of all in one list.
+  llvm::StringRef getPagesDim() const { return pageOffsets ? "NP" : "P"; }
   bool packsQueries() const { return queryOffsets.has_value(); }
   bool packsKeys() const { return keyOffsets.has_value(); }
   /// True if each sequence has all keys of a batch entry.
@@ -120,9 +125,10 @@ namespace fovea::attn::detail {
 /// Keywords of the sequence forms that have a clause in attention ops.
 llvm::ArrayRef<llvm::StringRef> getSequenceKeywords();
 /// Parses the parameters after the operands of such a clause and returns the
-/// form.
+/// form. The number of operands may select one.
 mlir::FailureOr<SequenceFormAttrInterface>
-parseSequenceParameters(mlir::OpAsmParser &parser, llvm::StringRef keyword);
+parseSequenceParameters(mlir::OpAsmParser &parser, llvm::StringRef keyword,
+                        size_t operands);
 } // namespace fovea::attn::detail
 
 #define GET_OP_CLASSES

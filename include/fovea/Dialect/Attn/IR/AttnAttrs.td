@@ -74,8 +74,14 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
     other rows of its last page, other pages, and entries of the table beyond
     that page do not affect any result. Batch entries may share pages.
 
+    With `paged(%indices, %indptr, %n : tensor<NPxi32>, tensor<(B+1)xi32>,
+    tensor<Bxi32>, page = 16)` the pages of all batch entries are one list: page
+    `t` of entry `b` is `indices[indptr[b] + t]`, and its last one is before
+    `indices[indptr[b+1]]`.
+
     The interpreter rejects lengths and entries out of range. Kernels clamp
-    `n[b]` to `[0, P * page]` and entries to the pages of the pool. They need a
+    `n[b]` to the rows of the entry's pages, offsets to the list, and pages to
+    those of the pool. They need a
     page size in the type of K and V, a multiple of 8, and choose a `tile_n`
     that divides it or is a multiple of it. The form has no gradients.
 
@@ -87,8 +93,10 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
       -> tensor<?x8x?x128xbf16>
     ```
   }];
-  let parameters = (ins AttrParameter<"int64_t", "rows of a page">:$page);
-  let assemblyFormat = "`<` `page` `=` $page `>`";
+  let parameters = (ins
+    AttrParameter<"int64_t", "rows of a page">:$page,
+    DefaultValuedParameter<"bool", "false", "true if the pages of all batch entries are one list, with offsets">:$listed);
+  let assemblyFormat = "`<` `page` `=` $page (`listed` `=` $listed^)? `>`";
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
     ::fovea::attn::SequencePlaces getPlaces() const;

@@ -288,7 +288,10 @@ def Launch_ContentsAttr : Launch_Attr<"Contents", "contents"> {
     With `page`, each row of `tensor` along the last dimension is a page table.
     The element of `entries` at the same position is a number of keys, and the
     integers of the pages of `page` rows that hold these keys must be below that
-    size. They may repeat; integers of other pages may have any value.
+    size. They may repeat; integers of other pages may have any value. With
+    `offsets`, too, `tensor` is one list of the page tables: the one of position
+    `b` begins at `offsets[b]` and ends before `offsets[b + 1]`, and must have
+    enough pages.
 
     Examples: `#launch.contents<"cu_q", of "Sq" ascending = true>`,
     `#launch.contents<"full_index", of "Skv" block = 128 entries = "full_count">`,
@@ -302,11 +305,12 @@ def Launch_ContentsAttr : Launch_Attr<"Contents", "contents"> {
     DefaultValuedParameter<"int64_t", "0", "elements per block of the block lists; 0: no lists">:$block,
     StringRefParameter<"the name of the tensor with the lengths of the lists, or the keys of the page tables", "\"\"">:$entries,
     DefaultValuedParameter<"int64_t", "1", "the factor of the size that bounds the integers">:$times,
-    DefaultValuedParameter<"int64_t", "0", "rows per page of the page tables; 0: no page tables">:$page);
+    DefaultValuedParameter<"int64_t", "0", "rows per page of the page tables; 0: no page tables">:$page,
+    StringRefParameter<"the name of the tensor with the starts of page tables in one list", "\"\"">:$offsets);
   let assemblyFormat = [{
     `<` $tensor `,` `of` $of (`times` `=` $times^)?
     (`ascending` `=` $ascending^)? (`block` `=` $block^)? (`page` `=` $page^)?
-    (`entries` `=` $entries^)? `>`
+    (`entries` `=` $entries^)? (`offsets` `=` $offsets^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

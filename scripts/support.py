@@ -33,7 +33,7 @@ GRADIENTS = {"dq", "dk", "dv", "dgains", "dsinks", "dscale"}
 PROBED = None
 #: Options of a description that the page lists.
 PARTS = ({"blocks": (128, 128)}, {"dropout": 0.1}, {"sinks": True}, {"output_dtype": "f32"}, {"value_head_dim": 128})
-#: The fewest rows of a page.
+#: The fewest rows of a page that TMA copies.
 PAGE_ROWS = 8
 #: The tolerance of an output's relative error: f16 products of 64 keys.
 TOLERANCE = 5e-3
@@ -190,12 +190,13 @@ def programs_table():
         "output": "the type of Q, or f32",
         "head dims": "multiples of 8 from 8 to 256, and another one for V; `fovea.torch` pads other sizes and splits wider V. "
                      "Not above 256 for Q and K (MLA's 576)",
-        "sequence forms": f"{named(forward)}. Pages have a multiple of {PAGE_ROWS} rows",
+        "sequence forms": f"{named(forward)}. Pages have any number of rows; "
+                          f"TMA copies those of a multiple of {PAGE_ROWS}",
         "gradients": f"of {', '.join(backward)}, with respect to Q, K, V, captured tensors, sinks and the scale. "
                      "Not of gradients ([others](Guides/PyTorch.md#gradients))",
         "heads": "any number, GQA and MQA",
-        "decoding": "any number of queries over a KV cache, contiguous or in pages, with a length for each batch entry. On sm_90a, up to 16 queries split the "
-                    "keys of all sequences evenly among CTAs ([Serving](Guides/Serving.md))",
+        "decoding": "any number of queries over a KV cache, contiguous or in pages, with a length for each batch entry. Up to 16 queries, and packed "
+                    "queries, split the keys of all sequences evenly among CTAs, except on sm_100a ([Serving](Guides/Serving.md))",
         "schedules": "chosen by the compiler; `--schedule` overrides them, `fovea-run --tune` measures candidates on a GPU",
         "masks and scores": "any score_mod and mask_mod of supported ops ([Python](Guides/Python.md#functions), "
                             "[PyTorch](Guides/PyTorch.md#functions)), BlockMasks, dropout, sinks",
@@ -228,10 +229,8 @@ def software():
 MISSING = {
     "fp8": "Q, K and V must be f16, bf16 or f32 at every level",
     "f32 and tf32 kernels": "cast Q, K and V to bf16 or f16; the interpreter runs f32 programs",
-    "split KV (flash decoding) on other targets than sm_90a": "one CTA processes all keys of its queries, so decoding with a small "
-                                                             "batch uses a part of the GPU; `attn.merge` combines results over "
-                                                             "disjoint keys",
-    "pages of a few keys": "pages have a multiple of 8 rows",
+    "split KV (flash decoding) on sm_100a": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of "
+                                            "the GPU; `attn.merge` combines results over disjoint keys",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
 }

@@ -151,8 +151,8 @@ FailureOr<Signature> Signature::get(launch::AbiOp abi) {
       signature.contents.push_back(
           {contents.getTensor().str(), contents.getOf().str(),
            contents.getAscending(), contents.getBlock(),
-           contents.getEntries().str(), contents.getTimes(),
-           contents.getPage(), contents.getOffsets().str()});
+           contents.getEntries().str(), contents.getTimes(), contents.getPage(),
+           contents.getOffsets().str()});
   // The launch includes the tensors of prologue and epilogue kernels.
   SmallVector<Attribute> parameters(abi.getParameters().getValue());
   for (launch::AbiOp kernel : launch::getLaunchedKernels(abi))

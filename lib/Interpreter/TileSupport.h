@@ -54,12 +54,29 @@ llvm::LogicalResult checkFragments(mlir::Operation *op, Frame &frame,
                                    const tile::BoxDims &dims,
                                    llvm::ArrayRef<int64_t> extents);
 
+/// Memory with the indices of a tile's groups of rows, if it has a table of
+/// them.
+struct GroupTable {
+  GroupTable() = default;
+  GroupTable(Frame &frame, mlir::Value table, mlir::OperandRange indices);
+
+  /// The index of a group; -1 if the table has none.
+  int64_t lookup(int64_t group) const;
+
+  const MemRefView *memory = nullptr;
+  /// The element offset of the row of the last dimension, and the position of
+  /// the first group in it.
+  int64_t offset = 0, first = 0;
+  bool isOutside = false;
+};
+
 /// Implements `tile.load`: the tile of `type`'s extents at `indices`, with
 /// zeros outside the memref and at or past `limit` (null for none) along the
 /// rows.
 std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
                                mlir::OperandRange indices,
                                const tile::BoxDims &dims, mlir::Value limit,
+                               const GroupTable &table,
                                mlir::RankedTensorType type);
 
 /// A range of rows of a tile.

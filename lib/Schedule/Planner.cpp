@@ -60,7 +60,7 @@ std::string Planner::explainRefusal(const ScheduleProblem &problem) const {
   if (problem.keyBlock % 16 != 0)
     return "its tiles don't divide the block-sparse mask's blocks of " +
            std::to_string(problem.keyBlock) + " keys";
-  if (problem.page % ScheduleProblem::kPageStep != 0)
+  if (problem.copiesRows())
     return "its tiles don't fit the pages of " + std::to_string(problem.page) +
            " rows";
   return "no tile fits its registers and shared memory";

@@ -57,8 +57,9 @@ fovea::checkScheduleFields(const ScheduleProblem &problem,
                          {"tile_m", fields.getClusterRows()},
                          {"tile_n", fields.tileN}, emitError)))
     return failure();
-  if (problem.page % ScheduleProblem::kPageStep != 0)
-    return emitError() << "pages of K and V must have a multiple of "
+  if (problem.copiesRows() && fields.hasRoles())
+    return emitError() << "with roles ('producer_registers'), pages of K and V "
+                          "must have a multiple of "
                        << ScheduleProblem::kPageStep << " rows, found "
                        << problem.page;
   if (!problem.fitsPages(fields.tileN))

@@ -145,7 +145,8 @@ bool TensorMemoryPlanner::fillTile(const ScheduleProblem &problem,
 std::optional<ScheduleFields>
 TensorMemoryPlanner::decide(const ScheduleProblem &problem,
                             std::optional<plan::RecurrenceKind>) const {
-  if (!isOn(*problem.target) || findUnsupportedBits(unit, problem.bits))
+  if (!isOn(*problem.target) || findUnsupportedBits(unit, problem.bits) ||
+      problem.copiesRows())
     return std::nullopt;
   ScheduleFields fields;
   fields.recurrence = plan::RecurrenceKind::Conditional;

@@ -347,6 +347,8 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
                          std::optional<plan::RecurrenceKind> recurrence) const {
   if (!isOn(*problem.target) || findUnsupportedBits(unit, problem.bits))
     return std::nullopt;
+  if (problem.copiesRows())
+    return std::nullopt;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64 && !problem.dropout;
   int64_t wanted = chooseGroups(problem), most = problem.dropout ? 2 : 4;

@@ -83,20 +83,22 @@ struct ScheduleProblem {
   bool mayHaveFewTiles(int64_t tileM) const {
     return fewRows || (rows != 0 && rows <= tileM);
   }
-  /// Keys of the shortest pieces of split keys, if cuts must not depend on other
-  /// sequences, or else 0: long enough to hide that each piece starts and stores
-  /// a state of its own.
+  /// Keys of the shortest pieces of split keys, if cuts must not depend on
+  /// other sequences, or else 0: long enough to hide that each piece starts and
+  /// stores a state of its own.
   int64_t getSplit() const {
     constexpr int64_t kInvariantSplit = 512;
     return invariant ? kInvariantSplit : 0;
   }
   /// Pages of a multiple of so many rows may share a tile: the rows of one
-  /// repetition of a swizzle pattern.
+  /// repetition of a swizzle pattern. The rows of other pages are copied by
+  /// threads, each of which finds its rows in the page table.
   static constexpr int64_t kPageStep = 8;
-  /// True if a tile of so many keys is in one page, or is whole pages.
+  bool copiesRows() const { return page % kPageStep != 0; }
+  /// True if a tile of so many keys is in one page, or is whole pages, or if
+  /// that does not matter.
   bool fitsPages(int64_t tileN) const {
-    return page == 0 || page % tileN == 0 ||
-           (page % kPageStep == 0 && tileN % page == 0);
+    return page == 0 || copiesRows() || page % tileN == 0 || tileN % page == 0;
   }
   /// True if a tile of so many keys also divides the blocks of lists.
   bool fitsKeys(int64_t tileN) const {

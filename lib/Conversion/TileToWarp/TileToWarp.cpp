@@ -166,8 +166,8 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   Value limit = plan.copiesByTma() ? Value() : load.getLimit();
   warp::CopyOp::create(
       builder, load.getLoc(), load.getSource(), load.getIndices(), limit,
-      /*condition=*/Value(), buffer, load.getDimsAttr(), load.getFoldAttr(),
-      load.getFragmentsAttr(),
+      load.getTable(), load.getTableIndices(), /*condition=*/Value(), buffer,
+      load.getDimsAttr(), load.getFoldAttr(), load.getFragmentsAttr(),
       /*async=*/UnitAttr(), load.getNameAttr(), load.getGroupsAttr());
   if (limit != load.getLimit())
     emitZeroRows(builder, load, buffer);

@@ -234,13 +234,36 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+GroupTable::GroupTable(Frame &frame, Value table, OperandRange indices) {
+  if (!table)
+    return;
+  memory = &frame.get(table).getMemRef();
+  for (auto [dim, operand] : llvm::enumerate(indices.drop_back())) {
+    int64_t index = frame.getInteger(operand);
+    isOutside |= index < 0 || index >= memory->sizes[dim];
+    offset += index * memory->strides[dim];
+  }
+  first = frame.getInteger(indices.back());
+}
+
+int64_t GroupTable::lookup(int64_t group) const {
+  int64_t entry = std::min(first + group, memory->sizes.back() - 1), index;
+  if (isOutside || entry < 0)
+    return -1;
+  readElements(memory->kind,
+               memory->at(offset + entry * memory->strides.back()), 1, 1,
+               &index);
+  return index;
+}
+
 namespace {
 /// The position of a tile in a memref.
 class Box {
 public:
   Box(Frame &frame, const MemRefView &memref, OperandRange indices,
-      const tile::BoxDims &dims, ArrayRef<int64_t> extents, Value limit)
-      : memref(memref), dims(dims), rows(extents[0]) {
+      const tile::BoxDims &dims, ArrayRef<int64_t> extents, Value limit,
+      const GroupTable &table = {})
+      : memref(memref), dims(dims), rows(extents[0]), table(table) {
     for (Value index : indices)
       start.push_back(frame.getInteger(index));
     bounds.assign(memref.sizes.begin(), memref.sizes.end());
@@ -323,6 +346,13 @@ private:
   /// Adds the offset of a row with an index of its group; returns false if it
   /// is out of bounds.
   bool addGroupedRow(int64_t &place, int64_t row) const {
+    if (table.memory) {
+      int64_t inSequence = start[dims.row] + row, n = dims.groupRows;
+      if (inSequence < 0)
+        return false;
+      return addIndex(place, dims.group, table.lookup(inSequence / n)) &&
+             addIndex(place, dims.row, inSequence % n);
+    }
     size_t at = dims.getGroupIndex(row / dims.groupRows, memref.sizes.size());
     int64_t distance = start[at] - start[dims.group];
     return addCoordinate(place, dims.group, distance) &&
@@ -335,28 +365,31 @@ private:
     if (dim == -1)
       return true;
     // Unsigned arithmetic wraps, and coordinates far out of bounds stay so.
-    uint64_t coordinate = uint64_t(start[dim]) + uint64_t(distance);
-    if (int64_t(coordinate) < 0 || int64_t(coordinate) >= bounds[dim])
+    return addIndex(place, dim, uint64_t(start[dim]) + uint64_t(distance));
+  }
+
+  bool addIndex(int64_t &place, int64_t dim, int64_t index) const {
+    if (index < 0 || index >= bounds[dim])
       return false;
-    place += int64_t(coordinate) * memref.strides[dim];
+    place += index * memref.strides[dim];
     return true;
   }
 
   const MemRefView &memref;
   const tile::BoxDims &dims;
   int64_t rows, begin = 0, end, stride = 0, offset = 0;
+  GroupTable table;
   bool isOutside = false;
   SmallVector<int64_t, 5> start, bounds;
 };
 } // namespace
 
-std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
-                                              OperandRange indices,
-                                              const tile::BoxDims &dims,
-                                              Value limit,
-                                              RankedTensorType type) {
+std::shared_ptr<Array>
+fovea::interp::loadBox(Frame &frame, Value source, OperandRange indices,
+                       const tile::BoxDims &dims, Value limit,
+                       const GroupTable &table, RankedTensorType type) {
   const MemRefView &memref = frame.get(source).getMemRef();
-  Box box(frame, memref, indices, dims, type.getShape(), limit);
+  Box box(frame, memref, indices, dims, type.getShape(), limit, table);
   auto result = makeTile(frame, type);
   int64_t columns = type.getDimSize(1);
   withStorage(result->getStorage(), [&](auto like) {
@@ -405,7 +438,9 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
   frame.set(load.getResult(),
             RuntimeValue::array(loadBox(
                 frame, load.getSource(), load.getIndices(), load.getBoxDims(),
-                load.getLimit(), load.getResult().getType())));
+                load.getLimit(),
+                GroupTable(frame, load.getTable(), load.getTableIndices()),
+                load.getResult().getType())));
   return success();
 }
 

@@ -138,6 +138,7 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
   auto data = RuntimeValue::array(loadBox(
       frame, copy.getSource(), copy.getIndices(), copy.getBoxDims(),
       copy.getLimit(),
+      GroupTable(frame, copy.getTable(), copy.getTableIndices()),
       RankedTensorType::get(target.getShape(), target.getElementType())));
   if (!copy.getAsync()) {
     slot.contents = std::move(data);

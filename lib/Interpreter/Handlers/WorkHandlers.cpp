@@ -98,8 +98,7 @@ public:
   LogicalResult resume(Frame &frame, Operation *terminator,
                        MutableArrayRef<RuntimeValue> yielded,
                        Next &next) override {
-    if (terminator &&
-        failed(collector.add(op, frame, yielded)))
+    if (terminator && failed(collector.add(op, frame, yielded)))
       return failure();
     if (collector.next(/*tiles=*/nullptr, op.getBlocks(),
                        frame.getInteger(op.getCount()), next))
@@ -213,9 +212,9 @@ LogicalResult ForeachWorkActivation::resumeShares(
 void ForeachWorkActivation::skipToPiece() {
   const Extent &extent = collector.extents[item / per];
   int64_t piece = extent.piece;
-  block = before + std::min(extent.blocks,
-                            int64_t(llvm::divideCeil(block - before, piece)) *
-                                piece);
+  block = before +
+          std::min(extent.blocks,
+                   int64_t(llvm::divideCeil(block - before, piece)) * piece);
 }
 
 void ForeachWorkActivation::nextPiece(const Shares &shares, int64_t end,
@@ -239,8 +238,7 @@ void ForeachWorkActivation::nextPiece(const Shares &shares, int64_t end,
   SmallVector<int64_t> values = {extent.group * per + item % per, first};
   if (op.hasFixedPieces()) {
     int64_t pieces = llvm::divideCeil(extent.blocks, extent.piece);
-    bool isAlone =
-        shares.find(before + (pieces - 1) * extent.piece) == cta;
+    bool isAlone = shares.find(before + (pieces - 1) * extent.piece) == cta;
     block = std::min(after, block + extent.piece);
     llvm::append_values(values, block - before, first / extent.piece, pieces,
                         2 * cta + !isAlone);
@@ -385,8 +383,8 @@ LogicalResult JoinActivation::writeState(Frame &frame) {
     int64_t columns = value.getShape()[1],
             stored = std::min(rows, value.getShape()[0]);
     if (stored > slot->sizes[0])
-      return frame.fail(op) << "slots have " << slot->sizes[0]
-                            << " rows, but " << stored << " rows count";
+      return frame.fail(op) << "slots have " << slot->sizes[0] << " rows, but "
+                            << stored << " rows count";
     withStorage(value.getStorage(), [&](auto like) {
       using T = decltype(like);
       for (int64_t r = 0; r < stored; ++r)

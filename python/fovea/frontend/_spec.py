@@ -78,8 +78,9 @@ class Blocks:
 @dataclass(frozen=True)
 class Paged:
     """Keys and values in pages of ``page`` rows: k and v are pools, whose batch dimension
-    counts pages and whose ``key_length`` is ``page``. Kernels need a multiple of 8, and tiles
-    of keys that divide a page or consist of whole pages: best is a divisor or a multiple of 64.
+    counts pages and whose ``key_length`` is ``page``. With a multiple of 8, TMA copies pages, and
+    a tile of keys is in one page or consists of whole pages: best is a divisor or a multiple of
+    64. Threads copy the rows of other pages.
 
     A call passes ``page_table``, an i32 tensor of (batch, pages of a sequence), and
     ``lengths``, an i32 tensor of (batch). Key ``j`` of batch entry ``b`` is row ``j % page`` of

@@ -55,9 +55,9 @@ def attention_with_kvcache(
         positions of their sequences. With ``cu_seq_q`` (queries of all sequences, heads,
         head_dim).
     k_cache, v_cache
-        with ``page_table`` the pools of pages, (pages, page, kv_heads, head_dim), where page
-        is a multiple of 8, best a divisor or a multiple of 64. Without, (batch, keys, kv_heads,
-        head_dim). heads is a multiple of kv_heads. All strides work if rows are contiguous;
+        with ``page_table`` the pools of pages, (pages, page, kv_heads, head_dim), of any number
+        of rows per page; multiples of 8 are faster, and divisors and multiples of 64 the
+        fastest. Without, (batch, keys, kv_heads, head_dim). heads is a multiple of kv_heads. All strides work if rows are contiguous;
         ``.transpose(1, 2)`` of (pages, kv_heads, page, head_dim) is read in place.
     lengths
         (batch,), int32: the number of keys of each sequence.
@@ -319,13 +319,10 @@ def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Ten
     if not pages:
         if k_cache.shape[0] != batch:
             raise ValueError(f"without page_table, k_cache must have one batch entry per sequence, found {k_cache.shape[0]} and {batch}")
-    elif rows % 8 or not rows:
-        raise ValueError(f"pages must have a multiple of 8 rows, found k_cache of shape {list(k_cache.shape)}, "
-                         "which is (pages, page, kv_heads, head_dim)")
     else:
         name, one = next(iter(pages.items()))
-        if not k_cache.shape[0] or not one.shape[-1]:
-            raise ValueError(f"k_cache and {name} must have pages, found {k_cache.shape[0]} and {one.shape[-1]}")
+        if not k_cache.shape[0] or not rows or not one.shape[-1]:
+            raise ValueError(f"k_cache and {name} must have pages, found {list(k_cache.shape)} and {list(one.shape)}")
     lists = tuple(given.values())
     return lists if cu_seq_q is None else (cu_seq_q, *lists)
 

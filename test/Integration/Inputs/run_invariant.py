@@ -2,7 +2,7 @@
 
     run_invariant.py FOVEA_RUN PROGRAM LEVEL TARGET [--count=N] [--seed=N] [--schedule=S]
 
-LEVEL is warp or ptx. PROGRAM is split-keys.mlir; each of its functions runs with `invariant`. The
+LEVEL is tile or warp. PROGRAM is split-keys.mlir; each of its functions runs with `invariant`. The
 lengths, the numbers of queries and the place of the sequence in its batch are random. Prints each
 failure, and exits with 1 after one; also if the bits are equal without `invariant`, too.
 """
@@ -41,7 +41,7 @@ def cut(files, entry, place, folder):
             array = array[:, :, offsets[place]:offsets[place + 1]]
         elif name == "starts.npy":
             array = array[place:place + 2]
-        elif name not in ("pages.npy", "sinks.npy", "slopes.npy") and not (entry in ("pages", "mixed", "listed") and name in ("k.npy", "v.npy")):
+        elif name not in ("pages.npy", "sinks.npy", "slopes.npy") and not (entry in ("pages", "rows", "mixed", "listed", "tokens") and name in ("k.npy", "v.npy")):
             array = array[place:place + 1]
         np.save(folder / name, np.ascontiguousarray(array))
         kept.append(str(folder / name))

@@ -58,9 +58,10 @@ def make_pool(folder, rng, lengths, page, kind):
     return files, save(folder, "table", table, np.int32)
 
 
-def make_pages(folder, rng, lengths, _):
-    q = save(folder, "q", rng.normal(size=(len(lengths), 2, 16, 64)), np.float16)
-    pool, table = make_pool(folder, rng, lengths, 32, np.float16)
+def make_pages(folder, rng, lengths, entry):
+    heads, queries, page = (2, 16, 32) if entry == "pages" else (4, 2, 12)
+    q = save(folder, "q", rng.normal(size=(len(lengths), heads, queries, 64)), np.float16)
+    pool, table = make_pool(folder, rng, lengths, page, np.float16)
     return [q, *pool, table, save(folder, "n", np.array(lengths), np.int32)]
 
 
@@ -72,17 +73,18 @@ def make_offsets(folder, rng, lengths):
     return save(folder, "cu_q", offsets, np.int32), int(offsets[-1])
 
 
-def make_mixed(folder, rng, lengths, _):
+def make_mixed(folder, rng, lengths, entry):
     offsets, total = make_offsets(folder, rng, lengths)
     q = save(folder, "q", rng.normal(size=(1, 8, total, 64)), "bf16")
-    pool, table = make_pool(folder, rng, lengths, 16, "bf16")
+    pool, table = make_pool(folder, rng, lengths, 1 if entry == "tokens" else 16, "bf16")
     return [q, *pool, offsets, table, save(folder, "n", np.array(lengths), np.int32)]
 
 
-def make_listed(folder, rng, lengths, _):
+def make_listed(folder, rng, lengths, entry):
     """As mixed, with the pages that have keys, and some more, in one list."""
-    *files, table, n = make_mixed(folder, rng, lengths, _)
-    rows = [row[:-(-length // 16) + rng.integers(2)] for row, length in zip(np.load(table), lengths)]
+    *files, table, n = make_mixed(folder, rng, lengths, entry)
+    page = 1 if entry == "tokens" else 16
+    rows = [row[:-(-length // page) + rng.integers(2)] for row, length in zip(np.load(table), lengths)]
     pages = np.concatenate((*rows, [-7]))
     starts = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
     return [*files, save(folder, "pages", pages, np.int32), save(folder, "starts", starts, np.int32), n]
@@ -110,7 +112,7 @@ def make_prefill(folder, rng, lengths, _):
 
 ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "prefill": make_prefill, "mixed": make_mixed,
            "chunks": make_chunks, "windows": make_chunks, "threes": make_chunks,
-           "listed": make_listed}
+           "listed": make_listed, "tokens": make_listed, "rows": make_pages}
 
 
 def run(options, entry, lengths, seed):

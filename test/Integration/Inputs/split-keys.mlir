@@ -186,3 +186,40 @@ func.func @listed(%q: tensor<1x8x?x64xbf16>, %k: tensor<?x2x16x64xbf16>, %v: ten
     : tensor<1x8x?x64xbf16>, tensor<?x2x16x64xbf16>, tensor<?x2x16x64xbf16> -> tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
   return %o, %lse : tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
 }
+
+// Packed queries of different numbers, four heads of a query in adjacent rows, over pages of one
+// row each in one list; the keys up to each query, at most 100; a soft cap.
+func.func @tokens(%q: tensor<1x8x?x64xbf16>, %k: tensor<?x2x1x64xbf16>, %v: tensor<?x2x1x64xbf16>, %cu_q: tensor<?xi32>, %pages: tensor<?xi32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>)
+    -> (tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v
+    packed(%cu_q : tensor<?xi32>) paged(%pages, %starts, %lengths : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, page = 1)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 2.0 : f32
+      %part = arith.divf %s, %cap : f32
+      %bent = math.tanh %part : f32
+      %soft = arith.mulf %bent, %cap : f32
+      attn.yield %soft : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = attn.key_length
+      %m = attn.query_length
+      %before = arith.subi %n, %m : index
+      %own = arith.addi %before, %i : index
+      %isBefore = arith.cmpi sle, %j, %own : index
+      %c100 = arith.constant 100 : index
+      %first = arith.subi %own, %c100 : index
+      %isNear = arith.cmpi sgt, %j, %first : index
+      %keep = arith.andi %isBefore, %isNear : i1
+      attn.yield %keep : i1
+    }
+    : tensor<1x8x?x64xbf16>, tensor<?x2x1x64xbf16>, tensor<?x2x1x64xbf16> -> tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
+  return %o, %lse : tensor<1x8x?x64xbf16>, tensor<1x8x?xf32>
+}
+
+// Two queries over pages of 12 rows, which do not divide a tile.
+func.func @rows(%q: tensor<?x4x2x64xf16>, %k: tensor<?x2x12x64xf16>, %v: tensor<?x2x12x64xf16>, %table: tensor<?x?xi32>, %lengths: tensor<?xi32>)
+    -> (tensor<?x4x2x64xf16>, tensor<?x4x2xf32>) {
+  %o, %lse = attn.forward %q, %k, %v paged(%table, %lengths : tensor<?x?xi32>, tensor<?xi32>, page = 12)
+    : tensor<?x4x2x64xf16>, tensor<?x2x12x64xf16>, tensor<?x2x12x64xf16> -> tensor<?x4x2x64xf16>, tensor<?x4x2xf32>
+  return %o, %lse : tensor<?x4x2x64xf16>, tensor<?x4x2xf32>
+}

@@ -9,7 +9,6 @@
 #include "Forward/ForwardKernel.h"
 
 #include "Forward/ForwardProblem.h"
-#include "Forward/ForwardShares.h"
 #include "Kernel/PackedSequences.h"
 #include "Kernel/WorkShares.h"
 
@@ -164,8 +163,7 @@ QueryTileEmitter::describeBatchEntry(const KernelBuilder::Work &work) {
   tile.rows = {work.batch, Value(), Value()};
   tile.keyAddressing = makeAddressing(kb, op, k, work.batch, rows);
   if (plan.kernel->split != 0) {
-    Value tiles =
-        kb.make<arith::CeilDivUIOp>(headRows, kb.constant(plan.rows));
+    Value tiles = kb.make<arith::CeilDivUIOp>(headRows, kb.constant(plan.rows));
     describePieces(tile, tiles, kb.make<arith::MulIOp>(work.batch, tiles));
   }
   return tile;
@@ -260,9 +258,8 @@ void QueryTileEmitter::describePieces(QueryTile &tile, Value tiles,
       kb.make<arith::MulIOp>(
           kb.make<arith::DivUIOp>(work.row, kb.constant(plan.rows)), heads),
       work.head);
-  Value first = kb.make<arith::AddIOp>(
-      kb.make<arith::MulIOp>(work.batch, most),
-      kb.make<arith::MulIOp>(before, heads));
+  Value first = kb.make<arith::AddIOp>(kb.make<arith::MulIOp>(work.batch, most),
+                                       kb.make<arith::MulIOp>(before, heads));
   tile.pieces.slot = kb.make<arith::AddIOp>(
       first, kb.make<arith::MulIOp>(index, tile.pieces.most));
   named("slot", tile.pieces.slot);

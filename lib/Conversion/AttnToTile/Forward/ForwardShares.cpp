@@ -54,8 +54,7 @@ LogicalResult fovea::emitExtent(const ForwardKernel &kernel) {
   // Pieces depend on the item's own blocks only.
   if (int64_t split = kernel.plan.kernel->split) {
     Value least = kb.constant(llvm::divideCeil(split, kernel.plan.columns));
-    Value size =
-        kb.make<arith::CeilDivUIOp>(some, kernel.group->pieces.most);
+    Value size = kb.make<arith::CeilDivUIOp>(some, kernel.group->pieces.most);
     yielded.push_back(kb.make<arith::MaxUIOp>(size, least));
   }
   tile::YieldOp::create(kb.builder, kb.getLoc(), yielded);
@@ -163,8 +162,7 @@ Value JoinEmitter::declare(StringRef name, int64_t columns) {
                                      b.getAffineConstantExpr(getSlotRows())};
   if (columns != 1)
     extents.push_back(b.getAffineConstantExpr(columns));
-  unsigned argument =
-      declareScratch(kb, name, sizes, extents, b.getF32Type());
+  unsigned argument = declareScratch(kb, name, sizes, extents, b.getF32Type());
   return kb.kernel.getArgument(argument);
 }
 
@@ -241,8 +239,9 @@ void JoinEmitter::emit() {
   tile::ForeachWorkOp loop = kb.workLoop;
   auto join = tile::JoinOp::create(
       b, loc, ValueRange{state.m, state.l, state.acc}, loop.getPart(),
-      loop.getParts(), loop.getCta(), kernel.tile.pieces.slot, countRows(), ValueRange(memory), counters,
-      b.getI64IntegerAttr(step), b.getStringAttr("join"));
+      loop.getParts(), loop.getCta(), kernel.tile.pieces.slot, countRows(),
+      ValueRange(memory), counters, b.getI64IntegerAttr(step),
+      b.getStringAttr("join"));
   OpBuilder::InsertionGuard guard(b);
   fillCombine(join.getCombine());
   fillWhole(join.getWhole());

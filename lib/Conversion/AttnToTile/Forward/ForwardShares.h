@@ -20,9 +20,6 @@
 
 namespace fovea {
 
-/// Most pieces of fixed size of a sequence: two per SM of large GPUs.
-inline constexpr int64_t kPiecesOfSequence = 264;
-
 /// A softmax state of rows of a query tile.
 struct SoftmaxState {
   mlir::Value m, l, acc;

@@ -33,8 +33,8 @@ static Value loadQueries(const ForwardKernel &kernel) {
       b, getNamedLoc(kernel.getLoc(), "q"),
       kb.tileType(kernel.plan.rows, kernel.plan.headDim, element), q,
       kernel.getRowPlace(),
-      /*limit=*/Value(), b.getDenseI64ArrayAttr({kernel.getRowDim(), 3}),
-      kernel.getFold(),
+      /*limit=*/Value(), /*table=*/Value(), /*tableIndices=*/ValueRange(),
+      b.getDenseI64ArrayAttr({kernel.getRowDim(), 3}), kernel.getFold(),
       /*fragments=*/UnitAttr(), /*by_register=*/UnitAttr(),
       b.getStringAttr("q"), /*groups=*/DenseI64ArrayAttr());
 }

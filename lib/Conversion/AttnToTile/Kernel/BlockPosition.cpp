@@ -10,6 +10,7 @@
 
 #include "Kernel/PackedSequences.h"
 
+#include "fovea/Schedule/ScheduleProblem.h"
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,8 +53,8 @@ static Value emitPage(KernelBuilder &kb, const KeyAddressing::Pages &pages,
   SmallVector<Value> at = {batch, existing};
   if (pages.first) {
     Value last = kb.make<arith::SubIOp>(kb.size(pages.table, 0), one);
-    at = {kb.make<arith::MinUIOp>(
-        kb.make<arith::AddIOp>(pages.first, existing), last)};
+    at = {kb.make<arith::MinUIOp>(kb.make<arith::AddIOp>(pages.first, existing),
+                                  last)};
   }
   Value page = kb.make<memref::LoadOp>(pages.table, at);
   Value index = kb.make<arith::IndexCastOp>(kb.builder.getIndexType(), page);
@@ -67,6 +68,8 @@ BlockPosition KeyAddressing::locate(KernelBuilder &kb, Value key,
       return {batch, key, limit};
     return {batch, kb.make<arith::AddIOp>(firstKey, key), limit};
   }
+  if (pages->rows % ScheduleProblem::kPageStep != 0)
+    return locateRows(kb, key);
   Value rows = kb.constant(pages->rows);
   Value entry = kb.make<arith::DivUIOp>(key, rows);
   Value page = emitPage(kb, *pages, batch, entry);
@@ -84,6 +87,17 @@ BlockPosition KeyAddressing::locate(KernelBuilder &kb, Value key,
   Value end = kb.make<arith::MaxSIOp>(kb.make<arith::SubIOp>(limit, first),
                                       kb.constant(0));
   return {page, row, end};
+}
+
+BlockPosition KeyAddressing::locateRows(KernelBuilder &kb, Value key) const {
+  BlockPosition position{kb.constant(0), key, limit};
+  position.table = pages->table;
+  position.pageRows = pages->rows;
+  if (pages->first)
+    position.tableIndices = {pages->first};
+  else
+    position.tableIndices = {batch, kb.constant(0)};
+  return position;
 }
 
 BlockPosition KeyAddressing::locatePages(KernelBuilder &kb, Value key,
@@ -132,18 +146,21 @@ Value fovea::emitKeyCapacity(KernelBuilder &kb,
 Value fovea::loadBlock(KernelBuilder &kb, Value memref,
                        const BlockPosition &position, Value head, int64_t rows,
                        int64_t columns, StringRef name) {
-  if (position.pages.empty())
+  if (position.pages.empty() && !position.table)
     return kb.loadHead(memref, position.batch, head, position.row,
                        /*column=*/0, rows, columns, position.limit, name);
   OpBuilder &b = kb.builder;
   SmallVector<Value> indices = {position.batch, head, position.row,
                                 kb.constant(0)};
   llvm::append_range(indices, position.pages);
-  int64_t rowsOfPage = rows / int64_t(position.pages.size() + 1);
+  int64_t rowsOfPage = position.table
+                           ? position.pageRows
+                           : rows / int64_t(position.pages.size() + 1);
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   return tile::LoadOp::create(
       b, getNamedLoc(kb.getLoc(), name), kb.tileType(rows, columns, element),
-      memref, indices, position.limit, b.getDenseI64ArrayAttr({2, 3}),
+      memref, indices, position.limit, position.table, position.tableIndices,
+      b.getDenseI64ArrayAttr({2, 3}),
       /*fold=*/DenseI64ArrayAttr(), /*fragments=*/UnitAttr(),
       /*by_register=*/UnitAttr(), b.getStringAttr(name),
       b.getDenseI64ArrayAttr({0, rowsOfPage}));

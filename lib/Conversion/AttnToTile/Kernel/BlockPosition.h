@@ -23,18 +23,23 @@ namespace fovea {
 /// dimension. `limit` is the end of the valid rows along the row dimension, or
 /// null if the tensor ends there. A block of several pages has `batch` as its
 /// first page and `pages` as the others, each of so many rows that all begin at
-/// `row`; the limit then counts the rows of all of them.
+/// `row`; the limit then counts the rows of all of them. If threads find the
+/// pages, of `pageRows` rows each, `table` has them from the position
+/// `tableIndices` on, and `row` and `limit` count the sequence's keys.
 struct BlockPosition {
   mlir::Value batch, row, limit;
   llvm::SmallVector<mlir::Value> pages = {};
+  mlir::Value table = {};
+  llvm::SmallVector<mlir::Value> tableIndices = {};
+  int64_t pageRows = 0;
 };
 
 /// The positions of one sequence's keys in K and V.
 struct KeyAddressing {
   /// The page table of a batch entry, if K and V are page pools. The `rows` of
-  /// a page are a multiple of a block's keys, or these are a multiple of them.
-  /// If the tables are parts of one list, this one has `count` pages from
-  /// `first` on.
+  /// a page are a multiple of a block's keys, or these are a multiple of them,
+  /// or threads copy row by row (`ScheduleProblem::copiesRows`). If the tables
+  /// are parts of one list, this one has `count` pages from `first` on.
   struct Pages {
     mlir::Value table, pool;
     int64_t rows;
@@ -56,6 +61,8 @@ struct KeyAddressing {
   BlockPosition locate(KernelBuilder &kb, mlir::Value key, int64_t size) const;
 
 private:
+  /// The position of keys that threads find in the page table.
+  BlockPosition locateRows(KernelBuilder &kb, mlir::Value key) const;
   /// The position of `count` pages from the table's `entry` on, `page` being
   /// the first one.
   BlockPosition locatePages(KernelBuilder &kb, mlir::Value key,

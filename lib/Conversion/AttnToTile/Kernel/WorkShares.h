@@ -19,6 +19,9 @@
 
 namespace fovea {
 
+/// Most pieces of fixed size of a sequence: two per SM of large GPUs.
+inline constexpr int64_t kPiecesOfSequence = 264;
+
 /// The tiles of `tileM` of the `rows` of each head and batch entry.
 struct SharedTiles {
   mlir::Value batch, heads, rows;

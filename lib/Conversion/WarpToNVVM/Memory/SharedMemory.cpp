@@ -159,7 +159,8 @@ namespace {
 class CopyEmitter {
 public:
   CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
-              Value target, int64_t threads);
+              const std::optional<GlobalView> &table, Value target,
+              int64_t threads);
 
   bool isRagged() const { return hasRaggedColumns; }
   void emit();
@@ -177,6 +178,10 @@ private:
   std::pair<Value, Value> emitFoldedRow(Value index);
   /// The same for a row of a group.
   std::pair<Value, Value> emitGroupedRow(Value index);
+  /// The same for a row whose group is found by a table, and the index of group
+  /// `number` in the table.
+  std::pair<Value, Value> emitRowOfTable(Value index);
+  Value emitGroupOfTable(Value number);
   void emitRow(int64_t start);
   void emitChunk(Value from, Value to, Value rowExists, int64_t column,
                  int64_t start);
@@ -185,6 +190,7 @@ private:
   warp::CopyOp op;
   Location loc;
   const GlobalView &view;
+  const std::optional<GlobalView> &table;
   Value target;
   Type element;
   tile::BoxDims dims;
@@ -211,8 +217,9 @@ private:
 } // namespace
 
 CopyEmitter::CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
-                         Value target, int64_t threads)
-    : b(b), op(op), loc(op.getLoc()), view(view), target(target),
+                         const std::optional<GlobalView> &table, Value target,
+                         int64_t threads)
+    : b(b), op(op), loc(op.getLoc()), view(view), table(table), target(target),
       element(view.type.getElementType()), dims(op.getBoxDims()) {
   MemRefType type = op.getTarget().getType();
   rows = type.getDimSize(0);
@@ -320,7 +327,50 @@ std::pair<Value, Value> CopyEmitter::emitFoldedRow(Value index) {
   return {emitPlace(along, dims.fold, folded), exists};
 }
 
+Value CopyEmitter::emitGroupOfTable(Value number) {
+  int64_t last = table->type.getRank() - 1;
+  Value entry = arith::AddIOp::create(
+      b, loc, emitToI64(b, loc, op.getTableIndices().back()),
+      emitToI64(b, loc, number));
+  Value end =
+      arith::SubIOp::create(b, loc, table->sizes[last], emitI64(b, loc, 1));
+  entry = arith::MinUIOp::create(b, loc, entry, end);
+  Value distance = arith::MulIOp::create(b, loc, entry, table->strides[last]);
+  for (int64_t dim = 0; dim < last; ++dim)
+    distance = arith::AddIOp::create(
+        b, loc, distance,
+        arith::MulIOp::create(b, loc,
+                              emitToI64(b, loc, op.getTableIndices()[dim]),
+                              table->strides[dim]));
+  Type integer = table->type.getElementType();
+  Value at =
+      LLVM::GEPOp::create(b, loc, table->pointer.getType(), integer,
+                          table->pointer, ArrayRef<LLVM::GEPArg>{distance});
+  // Copies of K and of V share the load: no op of the kernel writes tables.
+  auto load = LLVM::LoadOp::create(b, loc, integer, at);
+  load.setInvariant(true);
+  return load;
+}
+
+std::pair<Value, Value> CopyEmitter::emitRowOfTable(Value index) {
+  Value rowsOfGroup = emitI32(b, loc, dims.groupRows);
+  Value inSequence = arith::AddIOp::create(b, loc, firstRow, index);
+  Value group =
+      emitGroupOfTable(arith::DivUIOp::create(b, loc, inSequence, rowsOfGroup));
+  auto isBelow = [&](Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
+  };
+  Value wide = emitToI64(b, loc, group);
+  Value exists =
+      arith::AndIOp::create(b, loc, isBelow(wide, view.sizes[dims.group]),
+                            isBelow(inSequence, limit));
+  Value along = arith::RemUIOp::create(b, loc, inSequence, rowsOfGroup);
+  return {emitPlace(along, dims.group, wide), exists};
+}
+
 std::pair<Value, Value> CopyEmitter::emitGroupedRow(Value index) {
+  if (table)
+    return emitRowOfTable(index);
   Value rowsOfGroup = emitI32(b, loc, dims.groupRows);
   Value number = arith::DivUIOp::create(b, loc, index, rowsOfGroup);
   int64_t rank = view.type.getRank();
@@ -441,7 +491,15 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   if (strides[op.getBoxDims().column] != 1 || !hasChunks(op))
     return op.emitError("copies move 16 bytes at a time: columns must be "
                         "contiguous and elements have 8 or 16 bits");
-  CopyEmitter emitter(rewriter, op, *view, adaptor.getTarget(), threads);
+  std::optional<GlobalView> table;
+  if (op.getTable()) {
+    FailureOr<GlobalView> found =
+        getGlobalView(rewriter, op.getLoc(), op.getTable());
+    if (failed(found))
+      return failure();
+    table = *found;
+  }
+  CopyEmitter emitter(rewriter, op, *view, table, adaptor.getTarget(), threads);
   if (emitter.isRagged() && !starts.isAligned(op))
     return op.emitError("copies move 16 bytes at a time: expected a first "
                         "column that is provably a multiple of ")

@@ -83,6 +83,9 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
   if (copy.getLimit())
     return copy.emitOpError("'limit' is not supported in a role: TMA only "
                             "checks the tensor's bounds");
+  if (copy.getTable())
+    return copy.emitOpError("a table of groups is not supported in a role: TMA "
+                            "copies groups whose indices are operands");
   if (copy.getCondition())
     return copy.emitOpError("'if' is not supported in a role: expected a fixed "
                             "number of bytes per stage");

@@ -48,8 +48,8 @@ static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
   if (keyword == PackedAttr::getMnemonic() && clause.operands.size() == 1)
     return parsePackedQueries(parser, form, clause);
   FailureOr<SequenceFormAttrInterface> parsed =
-      fovea::attn::detail::parseSequenceParameters(
-          parser, keyword, clause.operands.size());
+      fovea::attn::detail::parseSequenceParameters(parser, keyword,
+                                                   clause.operands.size());
   if (failed(parsed))
     return failure();
   form = *parsed;

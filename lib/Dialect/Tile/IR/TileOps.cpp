@@ -290,6 +290,7 @@ LogicalResult fovea::tile::verifyGroups(Operation *op, MemRefType memref,
                                         ArrayRef<int64_t> dims,
                                         std::optional<ArrayRef<int64_t>> fold,
                                         std::optional<ArrayRef<int64_t>> groups,
+                                        Value table, OperandRange tableIndices,
                                         int64_t rows, size_t numIndices) {
   size_t expected = memref.getRank();
   if (groups) {
@@ -303,14 +304,24 @@ LogicalResult fovea::tile::verifyGroups(Operation *op, MemRefType memref,
       return op->emitOpError("groups need a dimension of the memref besides "
                              "those of dims, and no fold, found ")
              << dim;
-    if (extent < 1 || rows % extent != 0)
+    // Groups of a table need not begin where the tile does.
+    if (extent < 1 || (!table && rows % extent != 0))
       return op->emitOpError("groups must divide the ")
              << rows << " rows, found groups of " << extent;
-    expected += rows / extent - 1;
+    if (!table)
+      expected += rows / extent - 1;
   }
   if (numIndices != expected)
     return op->emitOpError("needs ")
            << expected << " indices, found " << numIndices;
+  if (!table)
+    return success();
+  if (!groups)
+    return op->emitOpError("a table needs 'groups', whose indices it has");
+  auto type = cast<MemRefType>(table.getType());
+  if (type.getRank() == 0 || int64_t(tableIndices.size()) != type.getRank())
+    return op->emitOpError("needs an index for each dimension of the table ")
+           << type << ", found " << tableIndices.size();
   return success();
 }
 
@@ -403,7 +414,8 @@ LogicalResult LoadOp::verify() {
       failed(verifyFold(*this, getSource().getType(), getDims(), getFold(),
                         rows)) ||
       failed(verifyGroups(*this, getSource().getType(), getDims(), getFold(),
-                          getGroups(), rows, getIndices().size())) ||
+                          getGroups(), getTable(), getTableIndices(), rows,
+                          getIndices().size())) ||
       failed(verifyFragments(*this, getSource().getType(), getBoxDims(),
                              getLimit(), getResult().getType())))
     return failure();
@@ -434,6 +446,8 @@ void LoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
   addEffect(effects, MemoryEffects::Read::get(), getSourceMutable());
+  for (OpOperand &table : getTableMutable())
+    addEffect(effects, MemoryEffects::Read::get(), table);
 }
 void GatherOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

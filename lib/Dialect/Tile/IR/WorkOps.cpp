@@ -294,10 +294,10 @@ static LogicalResult verifyMemory(JoinOp op, RankedTensorType tile,
   SmallVector<int64_t> shape = {ShapedType::kDynamic, tile.getDimSize(0)};
   if (tile.getDimSize(1) != 1)
     shape.push_back(tile.getDimSize(1));
-  bool fits = memory.getElementType() == tile.getElementType() &&
-              memory.getRank() == int64_t(shape.size()) &&
-              memory.getShape().drop_front(2) ==
-                  ArrayRef<int64_t>(shape).drop_front(2);
+  bool fits =
+      memory.getElementType() == tile.getElementType() &&
+      memory.getRank() == int64_t(shape.size()) &&
+      memory.getShape().drop_front(2) == ArrayRef<int64_t>(shape).drop_front(2);
   if (!fits)
     return op.emitOpError("memory of a state ")
            << tile << " must be "
@@ -446,9 +446,9 @@ void JoinOp::print(OpAsmPrinter &p) {
     << " at " << getCta() << ")";
   if (getSlot())
     p << " slots(" << getSlot() << ")";
-  p << " rows(" << getRows() << ") memory("
-    << getMemory() << ") counters(" << getCounters() << ") step " << getStep()
-    << " : " << getStates().getTypes() << " through ";
+  p << " rows(" << getRows() << ") memory(" << getMemory() << ") counters("
+    << getCounters() << ") step " << getStep() << " : "
+    << getStates().getTypes() << " through ";
   llvm::interleaveComma(getMemory().getTypes(), p);
   p << ", " << getCounters().getType();
   printWithArguments(p, "combine", getCombine());

@@ -71,10 +71,9 @@ LogicalResult CopyOutOp::verify() {
     if (failed(verifyFragmentShape(*this, source)))
       return failure();
   }
-  if (failed(verifyCopy(*this,
-                        {"target", cast<MemRefType>(getTarget().getType())},
-                        {"source", source}, getIndices().size(), getDims(),
-                        getFold())))
+  if (failed(verifyCopy(
+          *this, {"target", cast<MemRefType>(getTarget().getType())},
+          {"source", source}, getIndices().size(), getDims(), getFold())))
     return failure();
   if (getBoxDims().hasGaps())
     return emitOpError("copies all rows of a fold, found ")

@@ -301,6 +301,7 @@ LogicalResult CopyOp::verify() {
                         getDims(), getFold())))
     return failure();
   return tile::verifyGroups(*this, source, getDims(), getFold(), getGroups(),
+                            getTable(), getTableIndices(),
                             getTarget().getType().getDimSize(0),
                             getIndices().size());
 }
@@ -585,6 +586,8 @@ using Effects =
 
 void CopyOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
+  for (OpOperand &table : getTableMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &table);
   effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
 }
 

@@ -53,16 +53,6 @@ func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x?x32xf16>, %v: tensor<?x4x
 
 // -----
 
-func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x36x32xf16>, %v: tensor<?x4x36x32xf16>, %table: tensor<2x?xi32>,
-             %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
-  // expected-error@+1 {{pages of K and V must have a multiple of 8 rows, found 36}}
-  %o = attn.forward %q, %k, %v paged(%table, %n : tensor<2x?xi32>, tensor<2xi32>, page = 36)
-    : tensor<2x4x?x32xf16>, tensor<?x4x36x32xf16>, tensor<?x4x36x32xf16> -> tensor<2x4x?x32xf16>
-  return %o : tensor<2x4x?x32xf16>
-}
-
-// -----
-
 !t = tensor<1x1x?x16xf16>
 func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile=target=sm_80 --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=work=single" --split-input-file | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a --split-input-file | FileCheck %s --check-prefix=HOPPER
 
 !q = tensor<?x8x1x64xbf16>

@@ -585,3 +585,27 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
   tile.store %x, %M[%i, %i] dims [0, -1] fold [1, 4, 5] : tensor<16x1xf32, #tile.reg>, memref<?x?xf32>
   return
 }
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %T: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{a table needs 'groups', whose indices it has}}
+  %x = tile.load %M[%i, %i, %i] dims [1, 2] at %T[%i] : memref<?x?x64xf32> at memref<?xi32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %T: memref<?x?xi32>, %i: index) {
+  // expected-error@+1 {{needs an index for each dimension of the table 'memref<?x?xi32>', found 1}}
+  %x = tile.load %M[%i, %i, %i] dims [1, 2] groups [0, 3] at %T[%i] : memref<?x?x64xf32> at memref<?x?xi32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?x64xf32>, %T: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{needs 3 indices, found 4}}
+  %x = tile.load %M[%i, %i, %i, %i] dims [1, 2] groups [0, 8] at %T[%i] : memref<?x?x64xf32> at memref<?xi32> to tensor<16x64xf32, #tile.reg>
+  return
+}

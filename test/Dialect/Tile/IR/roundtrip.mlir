@@ -137,3 +137,11 @@ func.func @groups(%m: memref<?x?x64xbf16>, %p: index, %p1: index, %p2: index, %p
   %k = tile.load "k" %m[%p, %z, %z, %p1, %p2, %p3] limit(%p) dims [1, 2] groups [0, 16] : memref<?x?x64xbf16> to tensor<64x64xbf16, #tile.reg>
   return %k : tensor<64x64xbf16, #tile.reg>
 }
+
+// CHECK-LABEL: func.func @table
+// CHECK-SAME: %[[M:.*]]: memref<?x?x64xbf16>, %[[T:.*]]: memref<?x?xi64>, %[[I:.*]]: index
+func.func @table(%m: memref<?x?x64xbf16>, %t: memref<?x?xi64>, %i: index) -> tensor<64x64xbf16, #tile.reg> {
+  // CHECK: tile.load "k" %[[M]][%[[I]], %[[I]], %[[I]]] limit(%[[I]]) dims [1, 2] groups [0, 3] at %[[T]][%[[I]], %[[I]]] : memref<?x?x64xbf16> at memref<?x?xi64> to tensor<64x64xbf16, #tile.reg>
+  %k = tile.load "k" %m[%i, %i, %i] limit(%i) dims [1, 2] groups [0, 3] at %t[%i, %i] : memref<?x?x64xbf16> at memref<?x?xi64> to tensor<64x64xbf16, #tile.reg>
+  return %k : tensor<64x64xbf16, #tile.reg>
+}

@@ -59,8 +59,8 @@ struct DimCover {
 /// different indices of blocks of size `block` of that size. With `page` it
 /// contains page tables: the values of each row that hold its first `entries`
 /// keys, in pages of that many rows, must be indices below that size. With
-/// `offsets`, the tensor is one list of all rows, which begin and end there. With
-/// `transposed`, block lists must be those of that tensor transposed.
+/// `offsets`, the tensor is one list of all rows, which begin and end there.
+/// With `transposed`, block lists must be those of that tensor transposed.
 struct Contents {
   std::string tensor, of;
   bool ascending = false;

@@ -151,12 +151,15 @@ llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
                                int64_t rows);
 
 /// Checks the `groups` of a box of `rows` rows with `numIndices` indices, dims
-/// being valid. Without groups there is one index per dimension.
+/// being valid. Without groups, or with a table of their indices, there is one
+/// index per dimension.
 llvm::LogicalResult verifyGroups(mlir::Operation *op, mlir::MemRefType memref,
                                  llvm::ArrayRef<int64_t> dims,
                                  std::optional<llvm::ArrayRef<int64_t>> fold,
                                  std::optional<llvm::ArrayRef<int64_t>> groups,
-                                 int64_t rows, size_t numIndices);
+                                 mlir::Value table,
+                                 mlir::OperandRange tableIndices, int64_t rows,
+                                 size_t numIndices);
 } // namespace fovea::tile
 
 #include "fovea/Dialect/Tile/IR/TileDialect.h.inc"

@@ -226,6 +226,13 @@ def Tile_LoadOp : Tile_Op<"load", [
     those of the others follow the indices of the memref's dimensions. A `limit`
     counts the rows of all groups from the index along `dims[0]` on.
 
+    With `groups [d, n] at %table[%i, %e]`, the groups' indices are in memory.
+    Row `r` is row `j + r` of a sequence whose groups are `n` rows long, `j`
+    being the index along `dims[0]`: it is row `(j + r) mod n` along `dims[0]`,
+    and its index along `d` is `table[i, e + (j + r) div n]`. Positions past the
+    end of the table's last dimension have its last entry. A `limit` counts the
+    rows of the sequence. The index along `d` is not used.
+
     With `fragments`, the memref's last two dimensions store their elements in
     the order of MMA accumulator fragments. The matrix is divided into blocks of
     16 rows by 8 columns. Each block is contiguous, and blocks of the same 16
@@ -252,12 +259,17 @@ def Tile_LoadOp : Tile_Op<"load", [
     // Pages %p0, %p1, %p2 and %p3 of 16 rows each.
     %p = tile.load %K[%p0, %h, %c0, %c0, %p1, %p2, %p3] dims [2, 3] groups [0, 16]
       : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
+    // Keys from %j on, in pages of 3 rows.
+    %r = tile.load %K[%c0, %h, %j, %c0] limit(%n) dims [2, 3] groups [0, 3] at %table[%b, %c0]
+      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> at memref<?x?xi32> to tensor<64x64xbf16, #tile.reg>
     ```
   }];
   let arguments = (ins
     Arg<AnyMemRef, "the source memory">:$source,
     Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension; then those of further groups">:$indices,
     Arg<Optional<Index>, "exclusive upper bound of the valid indices of `dims[0]`">:$limit,
+    Arg<Optional<MemRefOf<[I32, I64]>>, "the memory with the indices of groups">:$table,
+    Arg<Variadic<Index>, "the position in `table` of the first group's index">:$tableIndices,
     Arg<DenseI64ArrayAttr, "the memref dimensions of the tile's rows and columns; -1: none">:$dims,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n] or [d, n, m]: n consecutive rows run along dimension d, of which m exist">:$fold,
     Arg<UnitAttr, "memory is in the order of MMA accumulator fragments">:$fragments,
@@ -272,6 +284,7 @@ def Tile_LoadOp : Tile_Op<"load", [
                                 "::llvm::ArrayRef<int64_t>":$dims,
                                 CArg<"::mlir::StringAttr", "{}">:$name), [{
     build($_builder, $_state, result, source, indices, limit,
+          /*table=*/::mlir::Value(), /*tableIndices=*/::mlir::ValueRange(),
           $_builder.getDenseI64ArrayAttr(dims),
           /*fold=*/::mlir::DenseI64ArrayAttr(),
           /*fragments=*/::mlir::UnitAttr(),
@@ -286,8 +299,9 @@ def Tile_LoadOp : Tile_Op<"load", [
   }];
   let assemblyFormat = [{
     ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
-    (`fold` $fold^)? (`groups` $groups^)? (`fragments` $fragments^)?
-    (`by_register` $by_register^)? attr-dict `:` type($source) `to` type($result)
+    (`fold` $fold^)? (`groups` $groups^)? (`at` $table^ `[` $tableIndices `]`)?
+    (`fragments` $fragments^)? (`by_register` $by_register^)? attr-dict
+    `:` type($source) (`at` type($table)^)? `to` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -95,8 +95,8 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     The rows and columns of the tile run along the dimensions `dims` of the
     memref. Elements outside the memref, and rows at or after `limit`, become 0.
     `fold` interleaves heads into the rows, and `groups` places groups of rows,
-    as for `tile.load`. With `if`, the
-    copy is skipped if the condition is false.
+    as for `tile.load`; a table of groups is for copies by threads, not by TMA.
+    With `if`, the copy is skipped if the condition is false.
 
     Without `async`, the data is visible to the whole CTA when the op completes,
     and all reads of the buffer's old contents precede the op. With `async`, the
@@ -118,6 +118,8 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     Arg<AnyMemRef, "the global memory to read">:$source,
     Arg<Variadic<Index>, "start of the tile: one index per dimension of the memref; then those of further groups">:$indices,
     Arg<Optional<Index>, "the first row, along `dims[0]`, that becomes 0">:$limit,
+    Arg<Optional<MemRefOf<[I32, I64]>>, "the memory with the indices of groups">:$table,
+    Arg<Variadic<Index>, "the position in `table` of the first group's index">:$tableIndices,
     Arg<Optional<I1>, "whether to copy">:$condition,
     Arg<Warp_SharedBuffer, "the buffer to write; its shape is that of the tile">:$target,
     Arg<DenseI64ArrayAttr, "memref dimensions of the rows and of the columns; -1: none">:$dims,
@@ -135,8 +137,9 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
     (`if` `(` $condition^ `)`)? `dims` $dims (`fold` $fold^)?
-    (`groups` $groups^)? (`fragments` $fragments^)? `to` $target
-    attr-dict `:` type($source) `to` type($target)
+    (`groups` $groups^)? (`at` $table^ `[` $tableIndices `]`)?
+    (`fragments` $fragments^)? `to` $target
+    attr-dict `:` type($source) (`at` type($table)^)? `to` type($target)
   }];
   let hasVerifier = 1;
 }

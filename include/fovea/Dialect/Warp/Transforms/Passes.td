@@ -91,7 +91,7 @@ def WarpDistributeWork
     `scf.for` of at most one iteration, because a share may be empty.
     `tile.take_share` finds the share, and the extent of each item is computed
     where the CTA comes to it. With pieces of a fixed size the loop starts at
-    the first piece that begins in the share, and visits each piece of an item.
+    the first piece that begins in the share, and has an iteration for each piece.
 
     Before:
 

@@ -69,15 +69,16 @@ static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
   warp::ProducerAcquireOp::create(b, loc, stream.pipeline, state.stage,
                                   state.phase);
   Value target = makeStageView(b, loc, stream.buffer, state.stage);
-  SmallVector<Value> indices =
-      llvm::map_to_vector(copy.getIndices(), [&](Value index) {
-        return mapping.lookupOrDefault(index);
-      });
+  auto map = [&](ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return mapping.lookupOrDefault(value); });
+  };
   Value limit = copy.getLimit();
   warp::CopyOp::create(
-      b, loc, copy.getSource(), indices,
-      limit ? mapping.lookupOrDefault(limit) : Value(), condition, target,
-      copy.getDimsAttr(), copy.getFoldAttr(), copy.getFragmentsAttr(),
+      b, loc, copy.getSource(), map(copy.getIndices()),
+      limit ? mapping.lookupOrDefault(limit) : Value(), copy.getTable(),
+      map(copy.getTableIndices()), condition, target, copy.getDimsAttr(),
+      copy.getFoldAttr(), copy.getFragmentsAttr(),
       /*async=*/b.getUnitAttr(), copy.getNameAttr(), copy.getGroupsAttr());
   warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
                                  state.phase);
@@ -232,6 +233,7 @@ static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
 /// The operands that select the rows of a copy.
 static SmallVector<Value> getSource(warp::CopyOp copy) {
   SmallVector<Value> place(copy.getIndices());
+  llvm::append_range(place, copy.getTableIndices());
   if (copy.getLimit())
     place.push_back(copy.getLimit());
   return place;

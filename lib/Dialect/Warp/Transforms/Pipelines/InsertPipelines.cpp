@@ -160,7 +160,8 @@ void Fill::emit(OpBuilder &b, Value stage) const {
   Operation *op = ops.front();
   if (auto copy = dyn_cast<CopyOp>(op)) {
     CopyOp::create(b, op->getLoc(), copy.getSource(), copy.getIndices(),
-                   copy.getLimit(), Value(), stage, copy.getDimsAttr(),
+                   copy.getLimit(), copy.getTable(), copy.getTableIndices(),
+                   /*condition=*/Value(), stage, copy.getDimsAttr(),
                    copy.getFoldAttr(), copy.getFragmentsAttr(),
                    /*async=*/b.getUnitAttr(), name, copy.getGroupsAttr());
     return;

@@ -295,8 +295,8 @@ std::pair<SmallVector<Value>, Value>
 ShareDistribution::describeFixedPiece(Value block, Value start, Value extent,
                                       Value piece) {
   Value first = arith::SubIOp::create(b, block, start);
-  Value after = arith::MinUIOp::create(b, arith::AddIOp::create(b, first, piece),
-                                     extent);
+  Value after =
+      arith::MinUIOp::create(b, arith::AddIOp::create(b, first, piece), extent);
   Value parts = arith::CeilDivUIOp::create(b, extent, piece);
   Value lastFirst = arith::MulIOp::create(
       b, arith::SubIOp::create(b, parts, constant(1)), piece);
@@ -306,8 +306,9 @@ ShareDistribution::describeFixedPiece(Value block, Value start, Value extent,
                                                 isBelow(firstCta, lastCta));
   Value number = arith::AddIOp::create(
       b, arith::MulIOp::create(b, firstCta, constant(2)), isShared);
-  return {{first, after, arith::DivUIOp::create(b, first, piece), parts, number},
-          arith::AddIOp::create(b, start, after)};
+  return {
+      {first, after, arith::DivUIOp::create(b, first, piece), parts, number},
+      arith::AddIOp::create(b, start, after)};
 }
 
 void ShareDistribution::emitPieces() {

@@ -30,11 +30,26 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
+// Elements of one tile of all pieces that are loaded together: 128 registers of
+// each thread of a warp group.
+static constexpr int64_t kMostElements = 16384;
+
+/// The pieces that are loaded together: at most `most`, as far as their largest
+/// tiles fit registers.
+static int64_t countLoadedPieces(JoinOp op, int64_t most) {
+  int64_t largest = 1;
+  for (BlockArgument tile : op.getEach().getArguments().drop_front())
+    largest = std::max(largest,
+                       cast<RankedTensorType>(tile.getType()).getNumElements());
+  return std::clamp<int64_t>(kMostElements / largest, 1, most);
+}
+
 namespace {
 class JoinLowering {
 public:
-  JoinLowering(JoinOp op, int64_t unroll)
-      : op(op), b(op.getLoc(), op), loc(op.getLoc()), unroll(unroll) {}
+  JoinLowering(JoinOp op, int64_t most)
+      : op(op), b(op.getLoc(), op), loc(op.getLoc()),
+        unroll(countLoadedPieces(op, most)) {}
 
   void lower();
 

@@ -21,8 +21,8 @@ def LowerShares
     An item with one piece executes the region `whole`. Otherwise the CTA stores
     its state and arrives, and the CTA that arrives last loads the states of all
     pieces and combines them in the order of their blocks. It loads `unroll`
-    pieces before it combines the first of them, so that their latencies
-    overlap; that does not change the order.
+    pieces, or fewer of many elements, before it combines the first of them, so
+    that their latencies overlap; that does not change the order.
 
     Before:
 
@@ -55,7 +55,7 @@ def LowerShares
   }];
   let options = [
     Option<"unroll", "unroll", "int64_t", "8",
-           "Pieces that are loaded before the first of them is combined">
+           "Most pieces that are loaded before the first of them is combined">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

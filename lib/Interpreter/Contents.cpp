@@ -194,7 +194,8 @@ struct Checker {
     return success();
   }
 
-  /// With `offsets`, rows are parts of one list; these have been checked.
+  /// With `offsets`, rows are parts of one list. An ABI may lack a check of
+  /// offsets.
   LogicalResult checkPages(ArrayRef<int32_t> keys,
                            ArrayRef<int32_t> offsets) const {
     ArrayRef<int32_t> integers = getIntegers(tensor);
@@ -202,8 +203,18 @@ struct Checker {
       int64_t pages = llvm::divideCeil(std::max(count, 0), contents.page);
       int64_t width = tensor.getShape().back(), first = row * width;
       if (!offsets.empty()) {
+        if (row + 1 >= offsets.size())
+          break;
         first = offsets[row];
-        width = offsets[row + 1] - first;
+        width = int64_t(offsets[row + 1]) - first;
+        if (first < 0 || width < 0 ||
+            first + width > int64_t(integers.size())) {
+          emitError("tensor '" + Twine(contents.offsets) + "' holds " +
+                    Twine(first) + " at [" + Twine(row) +
+                    "], expected offsets that ascend from 0 to " +
+                    Twine(integers.size()));
+          return failure();
+        }
         if (pages > width)
           return refuseTable(row, width, pages);
       }

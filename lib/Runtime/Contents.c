@@ -221,7 +221,8 @@ static fovea_status check_pages(const call *c, const fovea_contents *contents,
   return FOVEA_OK;
 }
 
-/** The same for the tables in one list, whose offsets have been checked. */
+/** The same for the tables in one list. Metadata may lack a check of offsets.
+ */
 static fovea_status check_listed_pages(const call *c,
                                        const fovea_contents *contents,
                                        const integers *found,
@@ -231,7 +232,13 @@ static fovea_status check_listed_pages(const call *c,
   for (int64_t row = 0; row + 1 < offsets->count && row < keys->count; ++row) {
     int64_t pages = count_pages(contents, keys->values[row]);
     int64_t first = offsets->values[row],
-            width = offsets->values[row + 1] - first;
+            width = (int64_t)offsets->values[row + 1] - first;
+    if (first < 0 || width < 0 || first + width > found->count) {
+      char expected[80];
+      snprintf(expected, sizeof expected, "offsets that ascend from 0 to %lld",
+               (long long)found->count);
+      return refuse(offsets, row, expected);
+    }
     if (pages > width)
       return fovea_fail(FOVEA_ERROR_CONSTRAINT,
                         "tensor '%s' gives %lld pages to sequence %lld, "

@@ -7,7 +7,6 @@ lengths, the numbers of queries and the place of the sequence in its batch are r
 failure, and exits with 1 after one; also if the bits are equal without `invariant`, too.
 """
 
-import argparse
 import pathlib
 import random
 import subprocess
@@ -69,18 +68,10 @@ def compare(options, program, entry, rng, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for name in ("tool", "program", "level", "target"):
-        parser.add_argument(name)
-    parser.add_argument("--count", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--schedule", default="split=64")
-    options = parser.parse_args()
+    options = inputs.make_parser("split=64").parse_args()
     rng, right, differs = random.Random(options.seed), True, False
-    text = pathlib.Path(options.program).read_text()
     with tempfile.TemporaryDirectory() as name:
-        program = pathlib.Path(name) / "invariant.mlir"
-        program.write_text(text.replace("attn.forward %q, %k, %v", "attn.forward %q, %k, %v invariant"))
+        program = inputs.with_invariant(options.program, pathlib.Path(name))
         for entry in (one for one in inputs.ENTRIES if one != "prefill"):
             for number in range(options.count):
                 state = rng.getstate()

@@ -115,14 +115,27 @@ ENTRIES = {"decode": make_decode, "drafts": make_decode, "pages": make_pages, "p
            "listed": make_listed, "tokens": make_listed, "rows": make_pages}
 
 
+def with_invariant(program, folder):
+    """A copy of a program whose functions have the clause `invariant`."""
+    copy = folder / "invariant.mlir"
+    copy.write_text(pathlib.Path(program).read_text().replace("attn.forward %q, %k, %v", "attn.forward %q, %k, %v invariant"))
+    return str(copy)
+
+
+def make_parser(schedule):
+    parser = argparse.ArgumentParser()
+    for name in ("tool", "program", "level", "target"):
+        parser.add_argument(name)
+    parser.add_argument("--count", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--schedule", default=schedule)
+    return parser
+
+
 def run(options, entry, lengths, seed):
     with tempfile.TemporaryDirectory() as name:
         files = ENTRIES[entry](pathlib.Path(name), np.random.default_rng(seed), lengths, entry)
-        program = options.program
-        if options.invariant:
-            text = pathlib.Path(program).read_text()
-            program = str(pathlib.Path(name) / "invariant.mlir")
-            pathlib.Path(program).write_text(text.replace("attn.forward %q, %k, %v", "attn.forward %q, %k, %v invariant"))
+        program = with_invariant(options.program, pathlib.Path(name)) if options.invariant else options.program
         command = [options.tool, program, f"--entry={entry}", f"--target={options.target}",
                    f"--schedule={options.schedule}", "--check"]
         command += ["--device=ptx"] if options.level == "ptx" else [f"--level={options.level}"]
@@ -135,12 +148,7 @@ def run(options, entry, lengths, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for name in ("tool", "program", "level", "target"):
-        parser.add_argument(name)
-    parser.add_argument("--count", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--schedule", default="work=shares")
+    parser = make_parser("work=shares")
     parser.add_argument("--entries", type=lambda names: names.split(","), default=list(ENTRIES))
     parser.add_argument("--invariant", action="store_true")
     options = parser.parse_args()

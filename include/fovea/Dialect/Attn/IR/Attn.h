@@ -59,7 +59,8 @@ struct DimCover {
 /// different indices of blocks of size `block` of that size. With `page` it
 /// contains page tables: the values of each row that hold its first `entries`
 /// keys, in pages of that many rows, must be indices below that size. With
-/// `offsets`, the tensor is one list of all rows, which begin and end there.
+/// `offsets`, the tensor is one list of the tables of all sequences, and that
+/// tensor has the start of each table and the end of the last one.
 /// With `transposed`, block lists must be those of that tensor transposed.
 struct Contents {
   std::string tensor, of;
@@ -84,8 +85,10 @@ struct SequencePlaces {
   /// pages, their sequence dimension the rows of a page.
   std::optional<int64_t> page;
   /// The operand with the page tables, one row per sequence, if there are
-  /// pages. With offsets the rows are one list, and the operand with them.
+  /// pages.
   unsigned pageTable = 0;
+  /// The operand with the start of each sequence's table and the end of the
+  /// last one, if the tables of all sequences are one list.
   std::optional<unsigned> pageOffsets;
   /// The operand with the number of keys per sequence, if any.
   std::optional<unsigned> lengths;

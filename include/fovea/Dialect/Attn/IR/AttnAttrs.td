@@ -81,10 +81,10 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
 
     The interpreter rejects lengths and entries out of range. Kernels clamp
     `n[b]` to the rows of the entry's pages, offsets to the list, and pages to
-    those of the pool. They need the
-    page size in the type of K and V. If it is a multiple of 8, they choose a
-    `tile_n` that divides it or is a multiple of it; otherwise they have no roles,
-    and threads copy row by row. The form has no gradients.
+    those of the pool. They need the page size in the type of K and V. If it is a
+    multiple of 8, they choose a `tile_n` that divides it or is a multiple of it;
+    otherwise they have no roles, and threads copy row by row. The form has no
+    gradients.
 
     Example:
     ```mlir

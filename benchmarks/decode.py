@@ -4,6 +4,7 @@
     python benchmarks/decode.py --cells 16:32/8:8192 1:64/8:131072 --pages 0 16 64 256
     python benchmarks/decode.py --queries 1 4 16 --no-peers --json out.json
     python benchmarks/decode.py --ragged --schedules auto work=dynamic
+    python benchmarks/decode.py --invariant --listed --pages 1 16
 
 A cell BATCH:HEADS/KV_HEADS:KEYS has head dim 128 and bf16. Each contestant is captured as a CUDA
 graph of launches over several caches, which together exceed L2 four times, so every launch reads
@@ -11,7 +12,8 @@ its cache from memory. Contestants alternate in random order; the result is the 
 replays, per launch. R is the rate of the fastest kernel of the run that only reads memory, and
 `of R` the rate of the keys and values that a launch must read, over R. `--ragged` draws lengths
 log-uniformly from 128 to 32k. Pages of 0 are contiguous caches; the pages of all sequences are
-shuffled. The error is that of a sample of heads against float64, by norm.
+shuffled; `--listed` gives them as one list. `--invariant` adds the batch-invariant form. With
+`--target sm_80` our kernels use no TMA, wgmma and warp roles. The error is that of a sample of heads against float64, by norm.
 """
 
 import argparse
@@ -126,8 +128,9 @@ def read(source, out, steps, blocks: tl.constexpr, size: tl.constexpr):
 class Cell:
     """The caches of a cell, contiguous or in pages."""
 
-    def __init__(self, torch, text, queries, page, ragged, seed):
+    def __init__(self, torch, text, queries, page, args):
         self.torch, self.text, self.queries, self.page = torch, text, queries, page
+        self.listed, ragged, seed = args.listed, args.ragged, args.seed
         self.batch, self.heads, self.kv_heads, keys = parse_cell(text)
         rng = random.Random(seed)
         self.lengths = [keys] * self.batch
@@ -157,7 +160,10 @@ class Cell:
         pages = -(-self.keys // self.page)
         table = torch.randperm(self.batch * pages, generator=generator, device="cuda").int().view(self.batch, pages)
         shape = (self.batch * pages, self.page, self.kv_heads, HEAD_DIM)
-        return q, normal(*shape), normal(*shape), table
+        pools = normal(*shape), normal(*shape)
+        if self.listed:
+            table = table.flatten(), torch.arange(self.batch + 1, device="cuda", dtype=torch.int32) * pages
+        return q, *pools, table
 
     def launches(self, call):
         return [lambda one=one: call(*one) for one in self.caches]
@@ -170,7 +176,8 @@ class Cell:
             length = self.lengths[entry]
             rows = k[entry, :length], v[entry, :length]
             if table is not None:
-                rows = [pool[table[entry].long()].flatten(0, 1)[:length] for pool in (k, v)]
+                pages = table[0].view(self.batch, -1) if self.listed else table
+                rows = [pool[pages[entry].long()].flatten(0, 1)[:length] for pool in (k, v)]
             for head in {0, self.heads - 1}:
                 key, value = (one[:, head * self.kv_heads // self.heads].double() for one in rows)
                 scores = q[entry, :, head].double() @ key.T / math.sqrt(HEAD_DIM)
@@ -182,14 +189,14 @@ class Cell:
         return worst
 
 
-def make_ours(torch, cell, schedule):
+def make_ours(cell, schedule, invariant=False):
     import fovea.torch
 
     options = None if schedule == "auto" else {"schedule": schedule}
 
     def call(q, k, v, table):
         return fovea.torch.attention_with_kvcache(
-            q, k, v, lengths=cell.n, page_table=table, causal=cell.queries > 1, kernel_options=options)
+            q, k, v, lengths=cell.n, page_table=table, causal=cell.queries > 1, invariant=invariant, kernel_options=options)
 
     return cell.launches(call)
 
@@ -252,7 +259,10 @@ def replay_once(torch, replay):
 
 
 def run_cell(torch, cell, args, rate, rng):
-    makers = {f"fovea[{schedule}]": lambda s=schedule: make_ours(torch, cell, s) for schedule in args.schedules}
+    makers = {f"fovea[{schedule}]": lambda s=schedule: make_ours(cell, s) for schedule in args.schedules}
+    if args.invariant:
+        for schedule in args.schedules:
+            makers[f"fovea[{schedule}] invariant"] = lambda s=schedule: make_ours(cell, s, invariant=True)
     if args.peers:
         makers["cudnn"] = lambda: make_peer(torch, cell, "CUDNN_ATTENTION")
         makers["flash"] = lambda: make_peer(torch, cell, "FLASH_ATTENTION")
@@ -278,6 +288,9 @@ def make_parser():
     parser.add_argument("--pages", nargs="+", type=int, default=[0], help="rows of a page; 0: contiguous")
     parser.add_argument("--queries", nargs="+", type=int, default=[1], help="queries of each sequence; causal if more than 1")
     parser.add_argument("--ragged", action="store_true", help="draw the lengths")
+    parser.add_argument("--listed", action="store_true", help="page tables as one list with offsets")
+    parser.add_argument("--invariant", action="store_true", help="our batch-invariant form, too")
+    parser.add_argument("--target", help="of our kernels, by default that of the GPU")
     parser.add_argument("--schedules", nargs="+", default=["auto"], help="schedules of our kernels")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="PyTorch's backends, too")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
@@ -293,6 +306,10 @@ def main():
     if not torch.cuda.is_available():
         print("SKIP: PyTorch finds no GPU")
         return 0
+    if args.target:
+        from fovea.torch.ops import _op
+
+        _op.targets_of = lambda _: (args.target,)
     print(torch.cuda.get_device_name(), "torch", torch.__version__, flush=True)
     rate, rng, rows = measure_reads(torch), random.Random(args.seed), []
     print(f"{'cell':<18} {'page':>5} {'q':>3} {'contestant':<28} {'us':>10} {'TB/s':>7} {'of R':>6} {'error':>9}")
@@ -300,7 +317,7 @@ def main():
         for text in args.cells:
             for page in args.pages:
                 for queries in args.queries:
-                    cell = Cell(torch, text, queries, page, args.ragged, args.seed)
+                    cell = Cell(torch, text, queries, page, args)
                     rows += run_cell(torch, cell, args, rate, rng)
                     del cell
                     torch.cuda.empty_cache()

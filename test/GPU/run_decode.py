@@ -3,9 +3,11 @@
     FOVEA_LIBRARY_PATH=build/lib PYTHONPATH=python python test/GPU/run_decode.py [--count 100] [--seed 1]
 
 Random batches: head dims, groups, numbers of queries, the same for all sequences or packed ones,
-lengths from 0 to the capacity, contiguous caches and pages, masks, soft caps and sinks. NaN stands where no key of a sequence is. Each batch
-runs twice and must give the same bits, also from another page table with the same keys; every tenth
-is captured in a CUDA graph and replayed with other lengths and tables. Prints failures and a
+lengths from 0 to the capacity, contiguous caches and pages, tables with a row per sequence and one
+list of all pages, masks, soft caps and sinks. NaN stands where no key of a sequence is. Each batch
+runs twice and must give the same bits, also from another page table with the same keys; invariant
+ones also for one sequence alone. Every tenth batch is captured in a CUDA graph and replayed with
+other lengths and tables. `--target sm_80` runs kernels without warp roles. Prints failures and a
 summary; exits with 1 after a failure.
 """
 
@@ -17,6 +19,7 @@ import sys
 import torch
 
 import fovea.torch as ours
+from fovea.torch.ops import _op
 
 TOLERANCE = {torch.bfloat16: 2e-2, torch.float16: 3e-3}
 
@@ -36,7 +39,9 @@ class Batch:
         self.kv_heads, self.group = rng.choice((1, 2, 8)), rng.choice((1, 2, 3, 4, 5, 7, 8, 12, 16))
         self.queries = rng.choice((1, 1, 1, 2, 3, 4, 7, 8, 16))
         self.batch = rng.choice((1, 1, 2, 3, 8, 33))
-        self.page = rng.choice((0, 0, 8, 16, 16, 32, 64, 128))
+        self.page = rng.choice((0, 0, 0, 1, 3, 8, 12, 16, 16, 20, 32, 64, 128))
+        self.listed = bool(self.page) and rng.random() < 0.4
+        self.invariant = rng.random() < 0.3
         self.capacity = rng.choice((64, 500, 1000, 4096))
         if self.page:
             self.capacity = -(-self.capacity // self.page) * self.page
@@ -62,7 +67,8 @@ class Batch:
         return torch.randn(*shape, generator=self.generator, device="cuda").to(self.dtype)
 
     def describe(self):
-        names = ("dim", "kv_heads", "group", "counts", "max_q", "batch", "page", "capacity", "dtype", "window", "causal")
+        names = ("dim", "kv_heads", "group", "counts", "max_q", "batch", "page", "listed", "invariant", "capacity", "dtype",
+                 "window", "causal")
         mods = [one.__name__ for one in (self.mask, self.mod) if one] + (["sinks"] if self.sinks is not None else [])
         return " ".join(f"{name}={getattr(self, name)}" for name in names) + " " + " ".join(mods)
 
@@ -83,15 +89,43 @@ class Batch:
             pool = torch.full((self.batch * count + 5, self.page, self.kv_heads, self.dim), torch.nan, device="cuda", dtype=self.dtype)
             pool[table.flatten().long()] = one.view(-1, self.page, self.kv_heads, self.dim)
             pools.append(pool)
-        return *pools, table
+        return *pools, self.list_pages(table, lengths) if self.listed else table
+
+    def list_pages(self, table, lengths):
+        """The pages of all sequences behind one another, before others, and their offsets."""
+        counts = [-(-length // self.page) for length in lengths]
+        indices = torch.full((table.numel(),), -7, device="cuda", dtype=torch.int32)
+        ends = torch.tensor([0, *counts]).cumsum(0)
+        if counts:
+            indices[: int(ends[-1])] = torch.cat([row[:count] for row, count in zip(table, counts)])
+        return indices, ends.int().to("cuda")
 
     def run(self, k, v, table, n):
         given = {"cu_seq_q": self.offsets, "max_q": self.max_q} if self.packed else {}
         q = self.q if self.packed else self.q.unflatten(0, (self.batch, self.queries))
+        return self.call(q, k, v, table, n, given)
+
+    def call(self, q, k, v, table, n, given):
         o, lse = ours.attention_with_kvcache(
             q, k, v, lengths=n, page_table=table, causal=self.causal, score_mod=self.mod, mask_mod=self.mask,
-            window=self.window, sinks=self.sinks, return_lse=True, **given)
+            window=self.window, sinks=self.sinks, return_lse=True, invariant=self.invariant, **given)
         return (o, lse) if self.packed else (o.flatten(0, 1), lse.transpose(0, 1).flatten(1))
+
+    def run_alone(self, entry, k, v, table, n):
+        """The rows of one sequence in all results, and these from a call of this sequence."""
+        first = sum(self.counts[:entry])
+        rows = slice(first, first + self.counts[entry])
+        one = slice(entry, entry + 1)
+        if self.listed:
+            table = table[0], table[1][entry : entry + 2].contiguous()
+        elif self.page:
+            table = table[one]
+        else:
+            k, v = k[one], v[one]
+        q, given = self.q[rows], {}
+        if self.packed:
+            given = {"cu_seq_q": torch.tensor([0, self.counts[entry]], dtype=torch.int32, device="cuda"), "max_q": self.max_q}
+        return rows, self.call(q if self.packed else q[None], k, v, table, n[one], given)
 
     def exact(self, lengths):
         ends = [sum(self.counts[:number]) for number in range(self.batch + 1)]
@@ -150,6 +184,10 @@ def check(batch, replays):
         moved = batch.run(*batch.place(lengths), n)
         if not all(map(torch.equal, first, moved)):
             wrong = wrong or "another page table gives other bits"
+    if batch.invariant:
+        rows, alone = batch.run_alone(batch.rng.randrange(batch.batch), k, v, table, n)
+        if not torch.equal(first[0][rows], alone[0]) or not torch.equal(first[1][:, rows], alone[1]):
+            wrong = wrong or "a sequence alone gives other bits"
     if wrong or not replays:
         return wrong
     graph = torch.cuda.CUDAGraph()
@@ -159,8 +197,9 @@ def check(batch, replays):
         lengths = batch.draw_lengths()
         new_k, new_v, new_table = batch.place(lengths)
         k.copy_(new_k), v.copy_(new_v), n.copy_(torch.tensor(lengths, dtype=torch.int32))
-        if table is not None:
-            table.copy_(new_table)
+        if batch.page:
+            for old, new in zip(table, new_table) if batch.listed else ((table, new_table),):
+                old.copy_(new)
         graph.replay()
         torch.cuda.synchronize()
         if wrong := batch.compare(captured, lengths):
@@ -172,7 +211,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100, help="batches")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", help="of the kernels, by default that of the GPU")
     args = parser.parse_args()
+    if args.target:
+        _op.targets_of = lambda _: (args.target,)
     if not torch.cuda.is_available():
         print("SKIP: PyTorch finds no GPU")
         return 0

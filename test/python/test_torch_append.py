@@ -56,7 +56,7 @@ def test_pages(ours, backend, dtype):
     """A row that begins a page, one beyond the table, and a page out of range."""
     given, kept = rows(2, 4, dtype=dtype), caches(dtype)
     expected = write(kept, given, [3 * 5 + 3, 3 * 5 + 4, 0, 1, 1 * 5 + 4, None, None, None])
-    ours.append(*given, *kept, lengths=integers([3, 4]), page_table=integers([[3, 0], [1, 9]]), backend=backend)
+    ours.append(*given, *kept, lengths=integers([3, 4]), page_table=integers([[3, 0], [1, 9]], torch.int64), backend=backend)
     check(kept, expected)
 
 
@@ -135,12 +135,12 @@ def test_versions(ours):
     ({"lengths": [1]}, ValueError, "positions are given by slots or by lengths, found both"),
     ({"page_table": [[1]]}, ValueError, "page_table can't be given with slots"),
     ({"slots": [1]}, ValueError, r"slots must have the shape \[2\], found \[1\]"),
-    ({"slots": torch.tensor([1.0, 2.0])}, ValueError, "slots must be of torch.int64 or torch.int32, found torch.float32"),
+    ({"slots": torch.tensor([1.0, 2.0])}, ValueError, "slots must be of torch.int32 or torch.int64, found torch.float32"),
     ({"slots": (1, 2)}, TypeError, "slots must be a PyTorch tensor, found tuple"),
     ({"slots": None, "lengths": [1, 2]}, ValueError, "with lengths, k must be"),
     ({"slots": None, "lengths": [1, 2], "cu_seq": [0, 2]}, ValueError, r"cu_seq must have the shape \[3\], found \[2\]"),
     ({"slots": None, "lengths": [1, 2], "cu_seq": [0, 1, 2], "page_table": [[1, 2]]}, ValueError, r"page_table must have the shape \(2, pages"),
-    ({"slots": None, "lengths": torch.tensor([1, 2]), "cu_seq": [0, 1, 2]}, ValueError, "lengths must be of torch.int32, found torch.int64"),
+    ({"slots": None, "lengths": torch.tensor([1.0, 2.0]), "cu_seq": [0, 1, 2]}, ValueError, "lengths must be of torch.int32 or torch.int64, found torch.float32"),
     ({"v": None}, ValueError, "v and v_cache must be given together"),
     ({"v": "k"}, ValueError, "v and v_cache must have the same kv_heads and head_dim"),
     ({"v_cache": "k_cache", "v": "k"}, ValueError, "must be different tensors, found one for both"),

@@ -130,6 +130,14 @@ def test_batch_entries_of_a_cache(ours):
     torch.testing.assert_close(found, expected)
 
 
+def test_int64(ours):
+    pools, table, lengths = caches(torch.float32)
+    q = torch.randn(3, 5, 4, DIM)
+    expected = ours.attention_with_kvcache(q, *pools, lengths=lengths, page_table=table, causal=True, backend="interpret")
+    found = ours.attention_with_kvcache(q, *pools, lengths=lengths.long(), page_table=table.long(), causal=True, backend="interpret")
+    assert torch.equal(found, expected)
+
+
 def test_one_pool_and_other_orders_of_dimensions(ours):
     """Views of (pages, 2, page, kv_heads, head_dim), and of (pages, kv_heads, page, head_dim)."""
     pools, table, lengths = caches(torch.bfloat16)
@@ -143,7 +151,8 @@ def test_one_pool_and_other_orders_of_dimensions(ours):
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"page_table": "long"}, ValueError, "page_table must be of torch.int32, found torch.int64"),
+    ({"page_table": "float"}, ValueError, "page_table must be of torch.int32 or torch.int64, found torch.float32"),
+    ({"page_table": "far"}, ValueError, r"page_table must hold pages from 0 to 9, found 2147483647 at \[0, 0\]"),
     ({"page_table": "flat"}, ValueError, r"page_table must have the shape \(batch, pages of a sequence\) with batch 3, found \[9\]"),
     ({"lengths": torch.tensor([1, 2], dtype=torch.int32)}, ValueError, r"lengths must have the shape \(batch,\) with batch 3"),
     ({"lengths": (1, 2, 3)}, TypeError, "lengths must be a PyTorch tensor, found tuple"),
@@ -167,7 +176,7 @@ def test_refused_calls(ours, change, error, message):
     pools = [pool[:count, :rows].to(device) for pool in pools]
     q = torch.randn(3, 4, 4, dim, requires_grad=change.pop("requires_grad", False))
     options = {"lengths": lengths, "page_table": table, "backend": "interpret", **change}
-    tables = {"long": table.long(), "flat": table.flatten()}
+    tables = {"float": table.float(), "far": table.long() + (1 << 32), "flat": table.flatten()}
     if isinstance(options["page_table"], str):
         options["page_table"] = tables[options["page_table"]]
     with pytest.raises(error, match=message):
@@ -405,7 +414,7 @@ for index, (found, call) in enumerate((
     checked.clear()
     call()
     assert bool(checked) != found, index
-for given, error in (({"lengths": lengths.long()}, ValueError), ({"lengths": [1, 1]}, TypeError), ({"q": q.half().requires_grad_()}, NotImplementedError)):
+for given, error in (({"lengths": lengths.float()}, ValueError), ({"lengths": [1, 1]}, TypeError), ({"q": q.half().requires_grad_()}, NotImplementedError)):
     try:
         attend(**given)
     except error:

@@ -76,7 +76,7 @@ def test_pages_in_one_list(ours, backend):  # noqa: F811
 
 @pytest.mark.parametrize("change, error, message", [
     (lambda pages, starts: (pages,), ValueError, r"page_table must be a tensor or \(indices, indptr\), found 1 tensors"),
-    (lambda pages, starts: (pages.long(), starts), ValueError, "page_indices must be of torch.int32, found torch.int64"),
+    (lambda pages, starts: (pages.float(), starts), ValueError, "page_indices must be of torch.int32 or torch.int64, found torch.float32"),
     (lambda pages, starts: (pages, starts[1:]), ValueError, r"page_indptr must have the shape \(batch \+ 1,\) with batch 3"),
     (lambda pages, starts: (pages[None], starts), ValueError, r"page_indices must have the shape \(pages of all sequences,\)"),
     (lambda pages, starts: (pages[:0], starts), ValueError, "k_cache and page_indices must have pages, found"),
@@ -89,6 +89,19 @@ def test_refused_lists(ours, change, error, message):  # noqa: F811
     pair = change(*listed(lists["page_table"], lists["lengths"], pools[0].shape[1]))
     with pytest.raises(error, match=message):
         ours.attention_with_kvcache(q, *pools, page_table=pair, lengths=lists["lengths"], cu_seq_q=lists["cu_seq_q"], backend="interpret")
+
+
+def test_order_of_lists():
+    """A CUDA launch passes integers in the order of LISTS, other code in that of lists_of."""
+    import fovea
+    from fovea.frontend._program import LISTS, lists_of
+
+    forms = {"table": fovea.Paged(page=16), "list": fovea.Paged(page=16, listed=True), "lengths": "lengths", "packed": "packed"}
+    for form, sequences in forms.items():
+        for queries in ("dense", "packed") if form != "packed" else ("dense",):
+            spec = fovea.attention(head_dim=DIM, heads=4, kv_heads=2, queries=queries, sequences=sequences)
+            names = lists_of(spec.mlir)
+            assert names == tuple(sorted(names, key=LISTS.index)), (form, queries)
 
 
 def test_invariant(ours):  # noqa: F811
@@ -129,7 +142,7 @@ def test_refused_varlen_calls(ours, change, error, message):  # noqa: F811
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"cu_seq_q": torch.tensor([0, 1, 2])}, ValueError, "cu_seq_q must be of torch.int32, found torch.int64"),
+    ({"cu_seq_q": torch.tensor([0.0, 1.0, 2.0])}, ValueError, "cu_seq_q must be of torch.int32 or torch.int64, found torch.float32"),
     ({"cu_seq_q": torch.tensor([[0]], dtype=torch.int32)}, ValueError, r"cu_seq_q must have the shape \(batch \+ 1,\), found \[1, 1\]"),
     ({"cu_seq_q": [0, 70]}, TypeError, "cu_seq_q must be a PyTorch tensor, found list"),
     ({"cu_seq_q": torch.tensor([0, 71], dtype=torch.int32)}, ValueError, "with batch 1, found"),

@@ -11,6 +11,7 @@ from ..frontend import _caches
 from ..frontend._program import Spec
 from ..runtime._dtypes import dtype_name
 from .ops import _named_launches
+from .ops._cache_lengths import as_int32
 from .ops._checks import LEVELS, check_tensor, checked_backend, refusal
 from .ops._padding import GRANULE
 
@@ -47,7 +48,7 @@ def append(
     lengths, page_table
         instead of slots: the new row t of sequence b goes to the position ``lengths[b] + t``
         of the sequence, which is row ``n % page`` of page ``page_table[b, n // page]`` for
-        position n. int32, (batch,) and (batch, pages of a sequence). Without page_table,
+        position n. int32 (int64 is cast), (batch,) and (batch, pages of a sequence). Without page_table,
         sequence b has page b of the cache. ``lengths`` are those before the call.
     cu_seq
         with lengths, for rows (tokens, kv_heads, head_dim) of packed sequences: int32,
@@ -120,13 +121,12 @@ def _checked_integers(k: torch.Tensor, k_cache: torch.Tensor, given: Dict[str, O
         if k_cache.dim() != 4:
             raise ValueError(f"with lengths, k_cache must be (pages, page, kv_heads, head_dim), found {list(k_cache.shape)}")
     for name, one in found.items():
-        kinds = (torch.int64, torch.int32) if name == "slots" else (torch.int32,)
-        if one.dtype not in kinds:
-            raise ValueError(f"{name} must be of {' or '.join(map(str, kinds))}, found {one.dtype}")
+        if one.dtype not in (torch.int32, torch.int64):
+            raise ValueError(f"{name} must be of torch.int32 or torch.int64, found {one.dtype}")
         if one.device != k.device:
             raise ValueError(f"{name} is on {one.device}, but k is on {k.device}")
     _check_shapes(k, found)
-    return found
+    return {name: one if name == "slots" else as_int32(one) for name, one in found.items()}
 
 
 def _check_shapes(k: torch.Tensor, found: _Integers) -> None:

@@ -12,6 +12,7 @@ from .autograd._derivatives import needs_gradient
 from .cache import _calls
 from .cache._programs import Facts, Window, known_families
 from .ops import _autocast, _op
+from .ops._cache_lengths import as_int32
 from .ops._checks import (
     LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
 )
@@ -60,7 +61,8 @@ def attention_with_kvcache(
         fastest. Without, (batch, keys, kv_heads, head_dim). heads is a multiple of kv_heads. All strides work if rows are contiguous;
         ``.transpose(1, 2)`` of (pages, kv_heads, page, head_dim) is read in place.
     lengths
-        (batch,), int32: the number of keys of each sequence.
+        (batch,), int32: the number of keys of each sequence. Here and below int64 works, too:
+        each call then casts the tensor.
     page_table
         (batch, pages of a sequence), int32: key j of sequence b is row ``j % page`` of page
         ``page_table[b, j // page]``. Sequences may share pages. Entries beyond a sequence's
@@ -308,11 +310,7 @@ def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Ten
         _check_offsets(cu_seq_q, q)
     batch, rows = q.shape[0] if cu_seq_q is None else cu_seq_q.shape[0] - 1, k_cache.shape[1]
     for name, one in given.items():
-        _check_class(name, one)
-        if one.dtype != torch.int32:
-            raise ValueError(f"{name} must be of torch.int32, found {one.dtype}")
-        if one.device != q.device:
-            raise ValueError(f"{name} is on {one.device}, but q is on {q.device}")
+        _check_integers(name, one, q)
         more, shape = _SHAPES[name]
         if one.dim() != 1 + (name == "page_table") or more is not None and one.shape[0] != batch + more:
             raise ValueError(f"{name} must have the shape {shape} with batch {batch}, found {list(one.shape)}")
@@ -324,15 +322,19 @@ def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Ten
         if not k_cache.shape[0] or not rows or not one.shape[-1]:
             raise ValueError(f"k_cache and {name} must have pages, found {list(k_cache.shape)} and {list(one.shape)}")
     lists = tuple(given.values())
-    return lists if cu_seq_q is None else (cu_seq_q, *lists)
+    return tuple(map(as_int32, lists if cu_seq_q is None else (cu_seq_q, *lists)))
+
+
+def _check_integers(name: str, one: torch.Tensor, q: torch.Tensor) -> None:
+    _check_class(name, one)
+    if one.dtype not in (torch.int32, torch.int64):
+        raise ValueError(f"{name} must be of torch.int32 or torch.int64, found {one.dtype}")
+    if one.device != q.device:
+        raise ValueError(f"{name} is on {one.device}, but q is on {q.device}")
 
 
 def _check_offsets(cu_seq_q: torch.Tensor, q: torch.Tensor) -> None:
-    _check_class("cu_seq_q", cu_seq_q)
-    if cu_seq_q.dtype != torch.int32:
-        raise ValueError(f"cu_seq_q must be of torch.int32, found {cu_seq_q.dtype}")
-    if cu_seq_q.device != q.device:
-        raise ValueError(f"cu_seq_q is on {cu_seq_q.device}, but q is on {q.device}")
+    _check_integers("cu_seq_q", cu_seq_q, q)
     if cu_seq_q.dim() != 1 or not cu_seq_q.shape[0]:
         raise ValueError(f"cu_seq_q must have the shape (batch + 1,), found {list(cu_seq_q.shape)}")
 

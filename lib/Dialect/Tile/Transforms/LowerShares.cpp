@@ -65,9 +65,8 @@ private:
   Value emitFirstSlot();
   void storeState();
   SmallVector<Value> loadState(Value slot, Value row);
-  /// Combines the pieces from `first` to `end`, `count` at a time.
-  SmallVector<Value> emitPieces(Value first, Value end, int64_t count,
-                                Value row, ValueRange state);
+  /// Combines the state of piece 0 with all others, `unroll` at a time.
+  SmallVector<Value> emitPieces(Value row, ValueRange state);
   void emitRows();
 
   JoinOp op;
@@ -144,23 +143,33 @@ SmallVector<Value> JoinLowering::loadState(Value slot, Value row) {
   return state;
 }
 
-SmallVector<Value> JoinLowering::emitPieces(Value first, Value end,
-                                            int64_t count, Value row,
-                                            ValueRange state) {
-  auto loop = scf::ForOp::create(b, loc, first, end, constant(count), state);
+SmallVector<Value> JoinLowering::emitPieces(Value row, ValueRange state) {
+  auto loop = scf::ForOp::create(b, loc, constant(1), op.getParts(),
+                                 constant(unroll), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<SmallVector<Value>> loaded;
-  for (int64_t index = 0; index < count; ++index) {
+  SmallVector<Value> exists = {Value()};
+  Value last = arith::SubIOp::create(b, op.getParts(), constant(1));
+  for (int64_t index = 0; index < unroll; ++index) {
     Value part = loop.getInductionVar();
-    if (index != 0)
+    if (index != 0) {
       part = arith::AddIOp::create(b, part, constant(index));
+      exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ule, part,
+                                             last));
+      part = arith::MinUIOp::create(b, part, last);
+    }
     loaded.push_back(loadState(emitSlot(part), row));
   }
   SmallVector<Value> combined(loop.getRegionIterArgs());
-  for (SmallVector<Value> &piece : loaded) {
+  for (auto [piece, isPiece] : llvm::zip(loaded, exists)) {
+    SmallVector<Value> before = combined;
     combined.append(piece);
     combined = inlineRegion(op.getCombine(), combined);
+    // No branch: LLVM would move the loads into it, one after another.
+    if (isPiece)
+      for (auto [after, old] : llvm::zip(combined, before))
+        after = arith::SelectOp::create(b, isPiece, after, old);
   }
   scf::YieldOp::create(b, loc, combined);
   return llvm::to_vector_of<Value>(loop.getResults());
@@ -171,19 +180,8 @@ void JoinLowering::emitRows() {
                                  constant(op.getStep()));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(rows.getBody());
-  Value row = rows.getInductionVar(), one = constant(1);
-  SmallVector<Value> state = loadState(emitFirstSlot(), row);
-  Value first = one;
-  if (unroll > 1) {
-    Value size = constant(unroll);
-    Value others = arith::SubIOp::create(b, op.getParts(), one);
-    Value whole =
-        arith::MulIOp::create(b, arith::DivUIOp::create(b, others, size), size);
-    Value end = arith::AddIOp::create(b, whole, one);
-    state = emitPieces(first, end, unroll, row, state);
-    first = end;
-  }
-  state = emitPieces(first, op.getParts(), 1, row, state);
+  Value row = rows.getInductionVar();
+  SmallVector<Value> state = emitPieces(row, loadState(emitFirstSlot(), row));
   state.insert(state.begin(), row);
   inlineRegion(op.getEach(), state);
 }

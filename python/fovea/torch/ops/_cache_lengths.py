@@ -1,4 +1,4 @@
-"""Checks of the lengths and pages of a KV cache, on the CPU, where reading them costs nothing."""
+"""The integers of KV caches: their dtype, and checks of values on the CPU, where reading them costs nothing."""
 
 from __future__ import annotations
 
@@ -29,4 +29,11 @@ def check_lengths(key: torch.Tensor, lists: Mapping[str, torch.Tensor]) -> None:
                 raise ValueError(f"{name} must hold pages from 0 to {pages - 1}, found {page} at [{at}]")
 
 
-__all__ = ["check_lengths"]
+def as_int32(integers: torch.Tensor) -> torch.Tensor:
+    """The dtype that kernels read. Values out of range stay so on the CPU, where they are checked."""
+    if integers.dtype == torch.int32:
+        return integers
+    return (integers.clamp(-1, torch.iinfo(torch.int32).max) if integers.device.type == "cpu" else integers).int()
+
+
+__all__ = ["as_int32", "check_lengths"]

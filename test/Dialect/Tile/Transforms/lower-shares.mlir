@@ -9,7 +9,8 @@
 
 // An item with one piece needs no memory. Otherwise the state of piece 0 is in slot 2 cta + 1, and
 // of a later piece in slot 2 (cta + part). The last CTA combines piece 0 with four pieces at a
-// time, whose loads precede the first addition, and then with the rest.
+// time, whose loads precede the first addition. Behind the last piece it loads that piece again,
+// and keeps the state.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[X:.*]]: tensor<64x32xf32, #tile.reg>, %[[PART:.*]]: index, %[[PARTS:.*]]: index, %[[CTA:.*]]: index, %[[N:.*]]: index, %[[MEMORY:.*]]: memref<?x64x32xf32>, %[[COUNTERS:.*]]: memref<8xi32>, %[[OUT:.*]]: memref<?x32xf32>)
 // CHECK: %[[WHOLE:.*]] = arith.cmpi eq, %[[PARTS]], %{{.*}} : index
@@ -27,19 +28,24 @@
 // CHECK: scf.if %[[LAST]] {
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[N]] step
 // CHECK: %[[START:.*]] = tile.load "sum" %[[MEMORY]][%{{.*}}, %[[ROW]], %{{.*}}] limit(%[[N]]) dims [1, 2]
-// CHECK: %[[MANY:.*]] = scf.for %{{.*}} iter_args(%[[A:.*]] = %[[START]])
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} to %[[PARTS]] {{.*}} iter_args(%[[A:.*]] = %[[START]])
+// CHECK: %[[END:.*]] = arith.subi %[[PARTS]]
 // CHECK: %[[L0:.*]] = tile.load "sum"
+// CHECK: %[[E1:.*]] = arith.cmpi ule, %[[P1:.*]], %[[END]]
+// CHECK: arith.minui %[[P1]], %[[END]]
 // CHECK: %[[L1:.*]] = tile.load "sum"
+// CHECK: %[[E2:.*]] = arith.cmpi ule, %{{.*}}, %[[END]]
 // CHECK: %[[L2:.*]] = tile.load "sum"
+// CHECK: %[[E3:.*]] = arith.cmpi ule, %{{.*}}, %[[END]]
 // CHECK: %[[L3:.*]] = tile.load "sum"
 // CHECK: %[[S0:.*]] = arith.addf %[[A]], %[[L0]]
 // CHECK: %[[S1:.*]] = arith.addf %[[S0]], %[[L1]]
-// CHECK: %[[S2:.*]] = arith.addf %[[S1]], %[[L2]]
-// CHECK: %[[S3:.*]] = arith.addf %[[S2]], %[[L3]]
-// CHECK: scf.yield %[[S3]]
-// CHECK: %[[ALL:.*]] = scf.for %{{.*}} to %[[PARTS]] {{.*}} iter_args(%[[B:.*]] = %[[MANY]])
-// CHECK: %[[L4:.*]] = tile.load "sum"
-// CHECK: arith.addf %[[B]], %[[L4]]
+// CHECK: %[[K1:.*]] = arith.select %[[E1]], %[[S1]], %[[S0]]
+// CHECK: %[[S2:.*]] = arith.addf %[[K1]], %[[L2]]
+// CHECK: %[[K2:.*]] = arith.select %[[E2]], %[[S2]], %[[K1]]
+// CHECK: %[[S3:.*]] = arith.addf %[[K2]], %[[L3]]
+// CHECK: %[[K3:.*]] = arith.select %[[E3]], %[[S3]], %[[K2]]
+// CHECK: scf.yield %[[K3]]
 // CHECK: tile.store "some" %[[ALL]], %[[OUT]][%[[ROW]],
 
 // ONE-LABEL: gpu.func @f

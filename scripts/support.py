@@ -186,7 +186,7 @@ def programs_table():
     if not rule or not the_same_on_all(parts_compile):
         raise AssertionError("head dims are not the multiples of 8 up to 256, or a part of a description does not compile")
     return points({
-        "Q, K, V": ", ".join(types) + "; sums and log-sum-exp in f32. f32 runs in the interpreter only",
+        "Q, K, V": ", ".join(types) + "; sums and log-sum-exp in f32. Products of f32 have the error of f32, or with `tf32` that of tf32",
         "output": "the type of Q, or f32",
         "head dims": "multiples of 8 from 8 to 256, and another one for V; `fovea.torch` pads other sizes and splits wider V. "
                      "Not above 256 for Q and K (MLA's 576)",
@@ -228,7 +228,6 @@ def software():
 
 MISSING = {
     "fp8": "Q, K and V must be f16, bf16 or f32 at every level",
-    "f32 and tf32 kernels": "cast Q, K and V to bf16 or f16; the interpreter runs f32 programs",
     "split KV (flash decoding) on sm_100a": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of "
                                             "the GPU; `attn.merge` combines results over disjoint keys",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
@@ -297,7 +296,7 @@ def readme_table():
 {points({
     "sequences": f"{', '.join(shown)}; {gradients}",
     "head dims": "multiples of 8 up to 256; `fovea.torch` pads others",
-    "not supported": "fp8 and f32 kernels, split KV outside of sm_90a, second-order gradients",
+    "not supported": "fp8 kernels, split KV on sm_100a, second-order gradients",
 })}
 {table(["", *names], [["needed", *needed], ["tested", *tested]])}"""
 

@@ -32,7 +32,7 @@ namespace {
 /// Schedules by the larger head dim. All of them fit 99 KiB, the smallest
 /// shared memory of these targets.
 struct MmaSyncEntry {
-  int64_t headDim, tileM, tileN, queryInRegisters, minBlocks;
+  int64_t headDim, tileM, tileN, queryInRegisters, minBlocks, warps = 4;
 
   ScheduleFields get() const {
     ScheduleFields fields;
@@ -40,6 +40,7 @@ struct MmaSyncEntry {
     fields.tileN = tileN;
     fields.queryInRegisters = queryInRegisters;
     fields.minBlocks = minBlocks;
+    fields.warps = warps;
     return fields;
   }
 };
@@ -48,6 +49,12 @@ struct MmaSyncEntry {
 static constexpr MmaSyncEntry kMmaSyncTable[] = {
     {32, 128, 64, 1, 2}, {64, 128, 64, 0, 2}, {96, 128, 32, 0, 2},
     {128, 64, 64, 0, 2}, {192, 64, 48, 0, 1}, {256, 64, 32, 0, 1},
+};
+
+/// For matrices of f32, with four warps but for head dim 256.
+static constexpr MmaSyncEntry kWordTable[] = {
+    {32, 128, 64, 0, 2}, {64, 128, 32, 0, 2}, {96, 64, 32, 0, 2},
+    {128, 64, 32, 0, 2}, {192, 64, 16, 0, 1}, {256, 32, 16, 0, 1, 2},
 };
 
 //===----------------------------------------------------------------------===//
@@ -146,10 +153,11 @@ std::optional<ScheduleFields>
 MmaSyncPlanner::decide(const ScheduleProblem &problem,
                        std::optional<plan::RecurrenceKind>) const {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  ScheduleFields fields =
-      llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
-        return headDim <= candidate.headDim;
-      })->get();
+  ArrayRef<MmaSyncEntry> table =
+      problem.bits.query == 32 ? kWordTable : kMmaSyncTable;
+  ScheduleFields fields = llvm::find_if(table, [&](const MmaSyncEntry &entry) {
+                            return headDim <= entry.headDim;
+                          })->get();
   fitToBlocks(
       problem.queryBlock,
       [&](int64_t tileN) { return problem.fitsKeys(tileN); }, unit, fields);
@@ -222,7 +230,7 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
   int64_t registers =
       threadRows * (problem.valueHeadDim / 4 + fields.tileN / 4);
   if (fields.queryInRegisters)
-    registers += threadRows * problem.headDim / 8;
+    registers += threadRows * problem.headDim * problem.bits.query / 128;
   if (registers > 224)
     return emitError()
            << "schedule needs " << registers
@@ -237,6 +245,8 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
 
 // Keys of a tile whose columns the warps share.
 static constexpr int64_t kAccumulatingRows = 64;
+// dK and dV of a key tile both stay in registers up to this number of columns.
+static constexpr int64_t kMostSharedColumns = 256;
 
 /// Returns true if dQ can be accumulated in memory. The order of accumulation
 /// is then not fixed, and sums over pairs are not supported, since they are
@@ -279,23 +289,49 @@ static int64_t getAccumulatingStages(const BackwardProblem &problem,
   return 1;
 }
 
-/// For wide heads, the accumulators of four warps with 16 keys each would fill
-/// their registers. Eight warps then share the columns of all products, four
-/// per part of the rows if that divides the columns: the other operand is read
-/// half as often as with two. No warp then has complete rows, which values by
-/// relative position need.
-static void shareColumns(const BackwardProblem &problem, int64_t columnStep,
+/// For wide heads, the accumulators of warps with 16 keys each would fill their
+/// registers, for f32 also for others. Up to eight warps then share the columns
+/// of all products, four per part of the rows if that divides the columns: the
+/// other operand is read half as often as with two. No warp then has complete
+/// rows, which values by relative position need.
+static void shareColumns(const BackwardProblem &problem,
+                         plan::MatrixUnitAttrInterface unit,
                          ScheduleFields &fields) {
   constexpr int64_t kSharingWarps = 8;
-  if (problem.diagonals > 0 || fields.tileM != kAccumulatingRows)
+  bool isWide = problem.getColumns() > kMostSharedColumns;
+  if (problem.diagonals > 0 ||
+      (problem.elementBits != 32 &&
+       (!isWide || fields.tileM != kAccumulatingRows)))
     return;
-  int64_t columns = std::gcd(problem.headDim, problem.valueHeadDim);
+  int64_t columns = std::gcd(std::gcd(problem.headDim, problem.valueHeadDim),
+                             fields.tileN);
   for (int64_t columnWarps : {4, 2})
-    if (columns % (columnStep * columnWarps) == 0) {
-      fields.warps = kSharingWarps;
+    if (columns % (unit.getColumnStep() * columnWarps) == 0) {
+      fields.warps = columnWarps * std::min(kSharingWarps / columnWarps,
+                                            fields.tileM / unit.getGroupRows());
       fields.columnWarps = columnWarps;
       return;
     }
+}
+
+/// The largest square tiles of f32 with which a kernel can accumulate dQ.
+/// Warps that do not share columns keep fewer queries beside more columns.
+static void chooseWordTiles(const BackwardProblem &problem,
+                            plan::MatrixUnitAttrInterface unit,
+                            ScheduleFields &fields) {
+  constexpr int64_t kMostColumnsOfWarp = 128;
+  for (int64_t rows : {64, 32}) {
+    fields.tileM = fields.tileN = rows;
+    fields.warps = rows / unit.getGroupRows();
+    ScheduleFields shared = fields;
+    shareColumns(problem, unit, shared);
+    shared.stages = 1;
+    bool fitsRegisters =
+        shared.columnWarps != 1 || problem.getColumns() <= kMostColumnsOfWarp;
+    if (fitsRegisters &&
+        getAccumulatingBytes(problem, shared) <= problem.target->sharedMemory)
+      return;
+  }
 }
 
 /// Lets key tiles accumulate dQ in memory if possible, with five products
@@ -310,11 +346,10 @@ void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
   constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
   // The preprocess and postprocess kernels use the same blocks of queries.
   ScheduleFields ofQueries = fields;
-  if (!sharesKeyTiles)
-    shareColumns(problem, unit.getColumnStep(), fields);
   int64_t rows = unit.getGroupRows() * ofQueries.warps;
   fields.tileN = asked.tileN.value_or(
       largestDividing(rows, unit.getColumnStep(), problem.queryBlock));
+  shareColumns(problem, unit, fields);
   fields.stages = asked.stages.value_or(
       getAccumulatingStages(problem, fields, fields.stages));
   if (!canAccumulateDq(problem) || fields.tileN != rows ||
@@ -348,12 +383,20 @@ void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
   plans.values = sharesKeyTiles ? plan::KernelAttr() : plans.keys;
 }
 
-/// Uses one buffer for the blocks of the loop if two do not fit; one fits the
-/// smallest shared memory of these targets.
+/// Uses one buffer for the blocks of the loop if two do not fit. One fits the
+/// smallest shared memory of these targets for 16-bit elements; others may need
+/// smaller tiles.
 static ScheduleFields fitToMemory(const BackwardProblem &problem,
-                                  ScheduleFields fields) {
-  if (getTileBytes(problem, fields) > problem.target->sharedMemory)
+                                  ScheduleFields fields, int64_t step) {
+  auto fits = [&] {
+    return getTileBytes(problem, fields) <= problem.target->sharedMemory;
+  };
+  if (!fits())
     fields.stages = 1;
+  while (!fits() && fields.tileN > step)
+    fields.tileN = llvm::alignDown(fields.tileN / 2, step);
+  for (; !fits() && fields.warps > 1; fields.warps /= 2)
+    fields.tileM /= 2;
   return fields;
 }
 
@@ -373,16 +416,15 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
     return emitRoles() << "schedule's 'work' must be single without roles "
                           "('producer_registers'), found "
                        << plan::stringifyWorkSchedule(*asked.work);
-  // dK and dV of a key tile both stay in registers up to this number of
-  // columns.
-  constexpr int64_t kMostSharedColumns = 256,
-                    kMostColumnsBesideWideBlocks = 128;
+  constexpr int64_t kMostColumnsBesideWideBlocks = 128;
   ScheduleFields fields;
   fields.tileM = 64;
   fields.tileN = problem.getColumns() <= kMostColumnsBesideWideBlocks ? 64 : 32;
   fields.warps = 4;
   fields.stages = 2;
   fields.minBlocks = 1;
+  if (problem.elementBits == 32)
+    chooseWordTiles(problem, unit, fields);
   BackwardPlans plans;
   ScheduleFields ofKeys = fields;
   auto divides = [](int64_t block) {
@@ -390,8 +432,9 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   };
   fitToBlocks(problem.queryBlock, divides(problem.keyBlock), unit, fields);
   fitToBlocks(problem.keyBlock, divides(problem.queryBlock), unit, ofKeys);
-  plans.queries = makePlan(fitToMemory(problem, fields));
-  plans.keys = makePlan(fitToMemory(problem, ofKeys));
+  int64_t step = unit.getColumnStep();
+  plans.queries = makePlan(fitToMemory(problem, fields, step));
+  plans.keys = makePlan(fitToMemory(problem, ofKeys, step));
   bool sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
   plans.values = sharesKeyTiles ? plan::KernelAttr() : plans.keys;
   accumulateDq(problem, asked, ofKeys, sharesKeyTiles, plans);

@@ -20,9 +20,15 @@ using namespace fovea;
 static constexpr StringLiteral kRequired[] = {"target", "elements", "head_dim",
                                               "value_head_dim"};
 
+static StringRef getElements(const ScheduleProblem &problem) {
+  if (problem.bits.query == 32)
+    return "f32";
+  return problem.wideExponent ? "bf16" : "f16";
+}
+
 llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
   return llvm::json::Object{{"target", problem.target->name},
-                            {"elements", problem.wideExponent ? "bf16" : "f16"},
+                            {"elements", getElements(problem)},
                             {"head_dim", problem.headDim},
                             {"value_head_dim", problem.valueHeadDim},
                             {"uneven", problem.uneven},

@@ -192,6 +192,9 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
   };
   if (!problem.target->warpGroupDots)
     return explain("'" + problem.target->name + "' does not support");
+  if (problem.elementBits != 16)
+    return explain("multiply elements of 16 bits, found " +
+                   Twine(problem.elementBits));
   if (problem.isDeterministic && problem.isPacked)
     return explain("accumulate dq of packed sequences in no fixed order, but "
                    "it must be deterministic");

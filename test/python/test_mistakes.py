@@ -408,8 +408,8 @@ def test_arguments_of_interpret(fovea):
 
 
 def test_types_and_sizes(fovea):
-    with pytest.raises(fovea.CompileError, match="multiplies f16 and bf16 matrices, found f32 .*round them to bf16 or f16"):
-        fovea.compile(fovea.attention(head_dim=64, dtype="f32"), target="sm_80")
+    with pytest.raises(fovea.Error, match="'tf32' needs query, key and value of f32, found 'bf16'"):
+        fovea.compile(fovea.attention(head_dim=64, tf32=True), target="sm_80")
     with pytest.raises(fovea.CompileError, match="head dims must be multiples of 8 up to 256 on 'sm_80', found 20"):
         fovea.compile(fovea.attention(head_dim=20), target="sm_80")
     with pytest.raises(ValueError, match="heads must be a multiple of kv_heads, found 6 and 4"):
@@ -420,7 +420,7 @@ def test_types_and_sizes_under_torch(fovea, torch):
     flex = pytest.importorskip("fovea.torch").flex_attention
     x = torch.zeros(1, 4, 16, 16, dtype=torch.float16)
     for kind, message, arguments in (
-        (NotImplementedError, "expected torch.bfloat16, torch.float16; kernels multiply 16-bit floats: cast query", [x.float()] * 3),
+        (NotImplementedError, "query is of torch.float64, expected torch.bfloat16, torch.float16, torch.float32", [x.double()] * 3),
         (ValueError, "query, key and value must be of one dtype, found torch.float16 and torch.float32", (x, x.float(), x)),
         (ValueError, "must have 4 dimensions .batch, heads, length, head_dim., found 3", (x[0], x[0], x[0])),
         (ValueError, "query has 4 heads, but key has 2: that needs enable_gqa=True", (x, x[:, :2], x[:, :2])),

@@ -100,8 +100,8 @@ def test_ptx_computes_it(ours, backend, dtype):
 
 def test_ptx_takes_what_kernels_take(ours):
     q, k, v = inputs(torch.float32)
-    with pytest.raises(NotImplementedError, match="query is of torch.float32"):
-        ours.flex_attention(q, k, v, enable_gqa=True, backend="ptx")
+    with pytest.raises(NotImplementedError, match="query is of torch.float64, expected torch.bfloat16, torch.float16, torch.float32"):
+        ours.flex_attention(q.double(), k.double(), v.double(), enable_gqa=True, backend="ptx")
     with pytest.raises(ValueError, match="backend must be .* ptx:sm_80"):
         ours.flex_attention(q, k, v, enable_gqa=True, backend="ptx:sm_70")
 

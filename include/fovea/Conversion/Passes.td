@@ -100,7 +100,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
            "Do not mark tanh in score_mod as 'afn'. 'afn' selects the "
            "approximate instruction, which is three times as fast and has a "
            "relative error of up to 2^-16.5 (measured on an H200; the ISA "
-           "guarantees 2^-11)">,
+           "guarantees 2^-11). Products of f32 without 'tf32' imply this "
+           "option">,
     Option<"heldRows", "held-rows", "bool", "true",
            "Warp groups mask for their owned rows instead of all rows of the "
            "tile">,

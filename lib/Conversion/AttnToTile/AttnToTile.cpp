@@ -241,6 +241,14 @@ static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
   return abi;
 }
 
+/// True if the results have about the error of f32, which approximate functions
+/// would exceed.
+static bool hasErrorOfF32(attn::KernelOpInterface op) {
+  auto attention = dyn_cast<attn::AttentionOpInterface>(op.getOperation());
+  return attention && attention.getQueryType().getElementType().isF32() &&
+         !attention.getTf32();
+}
+
 LogicalResult AttnToTilePass::convert(func::FuncOp func,
                                       attn::KernelOpInterface op,
                                       const TargetInfo &info,
@@ -254,7 +262,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                         plans ? &*plans : nullptr,
                         table ? &*table : nullptr,
                         explainSchedule,
-                        accurateTanh,
+                        accurateTanh || hasErrorOfF32(op),
                         heldRows,
                         finalTiles,
                         overlapPrologue};

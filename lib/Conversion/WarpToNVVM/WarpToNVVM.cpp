@@ -219,7 +219,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   CopyStarts starts(kernel);
   populateSharedMemoryPatterns(patterns, converter, abi, starts);
   populateLocalStorePatterns(patterns, converter);
-  populateMmaSyncPatterns(patterns, converter);
+  populateMmaSyncPatterns(patterns, converter, abi.getPlan()->tf32);
   populateEightBitPatterns(patterns, converter);
   WaitCounts counts(kernel);
   populateWgmmaPatterns(patterns, converter, roles, abi, counts);

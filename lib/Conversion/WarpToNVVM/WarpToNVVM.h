@@ -413,7 +413,7 @@ void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
 void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
 void populateMmaSyncPatterns(mlir::RewritePatternSet &patterns,
-                             const mlir::TypeConverter &converter);
+                             const mlir::TypeConverter &converter, bool tf32);
 /// Fails if the kernel computes with 8-bit floats other than by moving them and
 /// by conversions that the target has.
 llvm::LogicalResult checkEightBitFloats(mlir::gpu::GPUFuncOp kernel,

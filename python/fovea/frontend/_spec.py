@@ -116,6 +116,7 @@ def make_spec(
     sinks: bool = False,
     dropout: float = 0.0,
     invariant: bool = False,
+    tf32: bool = False,
     captures: Mapping[str, Capture] = {},
     score_mod: Optional[RegionBuilder] = None,
     mask_mod: Optional[RegionBuilder] = None,
@@ -182,6 +183,8 @@ def make_spec(
         clauses.append(f"dropout({float_literal(dropout, 'f64')}, {', '.join('%' + name for name in DROPOUT)})")
     if invariant:
         clauses.append("invariant")
+    if tf32:
+        clauses.append("tf32")
     if captures:
         captured = [f"%c{index}" for index in range(len(captures))]
         types = [capture.type for capture in captures.values()]
@@ -327,6 +330,7 @@ def attention(
     sinks: bool = False,
     dropout: float = 0.0,
     invariant: bool = False,
+    tf32: bool = False,
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
     gradient: Union[None, bool, Sequence[str]] = None,
@@ -341,8 +345,7 @@ def attention(
     mask_mod(b, h, q_idx, kv_idx, ...)
         returns a boolean: whether the key is visible to the query.
     dtype
-        the dtype of q, k and v: "bf16" (default) or "f16"; "f32" runs in the interpreter
-        only.
+        the dtype of q, k and v: "bf16" (default), "f16" or "f32".
     head_dim, value_head_dim
         the head dim of q and k, and that of v and o, which is the same by default.
     heads, kv_heads
@@ -392,6 +395,9 @@ def attention(
     invariant
         whether the bits of a sequence's results depend only on its own queries and keys and on
         the kernel, not on other sequences of the call or on the GPU's number of SMs.
+    tf32
+        with ``dtype="f32"``, whether products may round their factors to tf32 (10 fraction
+        bits), which is faster. By default their error is about that of f32.
     captures
         the tensors that the functions read: {name: (dtype, shape)}, or {name: array} for
         the dtype and the rank of an array. The functions take them as further parameters,
@@ -464,7 +470,7 @@ def attention(
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
         lse=lse, layout=layout, sequences=sequences, packs_queries=packs_queries,
         most_queries=_size("most_queries", most_queries) or 0, blocks=lists, sinks=bool(sinks), dropout=float(dropout),
-        invariant=bool(invariant), captures=declared,
+        invariant=bool(invariant), tf32=bool(tf32), captures=declared,
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
     )

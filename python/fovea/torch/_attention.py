@@ -10,8 +10,8 @@ from .ops import _autocast, _block_mask, _nested, _op
 from .cache import _calls
 from .cache._calls import find, form_of
 from .ops._checks import (
-    LEVELS, check, check_sinks, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, hints_of,
-    refusal, sinks_as_float,
+    LEVELS, allows_tf32, check, check_sinks, check_tensor, check_tensors, checked_backend, checked_options, checked_scale,
+    hints_of, refusal, sinks_as_float,
 )
 from .trace._dynamo import program_while_compiling, uncompiled
 from .autograd._derivatives import check_tangents, needs_gradient
@@ -42,7 +42,7 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
                  torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences, window,
-                 sinks=sinks)
+                 sinks=sinks, tf32=allows_tf32(query.dtype))
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
@@ -74,7 +74,7 @@ def flex_attention(
     """``torch.nn.attention.flex_attention.flex_attention``, compiled by Fovea.
 
     query
-        (batch, heads, queries, head_dim), bfloat16 or float16, on a CUDA device. All
+        (batch, heads, queries, head_dim), bfloat16, float16 or float32, on a CUDA device. All
         strides work; a copy is avoided if rows are contiguous and aligned to 16 bytes.
     key, value
         (batch or 1, kv_heads, keys, head_dim) and (batch or 1, kv_heads, keys,

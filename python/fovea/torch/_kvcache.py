@@ -14,7 +14,7 @@ from .cache._programs import Facts, Window, known_families
 from .ops import _autocast, _op
 from .ops._cache_lengths import as_int32
 from .ops._checks import (
-    LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
+    KINDS, LEVELS, allows_tf32, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
 )
 from .ops._launches import is_compiling
 from .ops._out import launch_into
@@ -52,7 +52,7 @@ def attention_with_kvcache(
     """Attention of new queries over a KV cache, which already contains their keys and values.
 
     q
-        (batch, queries, heads, head_dim), bfloat16 or float16. The queries are the last
+        (batch, queries, heads, head_dim), bfloat16, float16 or float32. The queries are the last
         positions of their sequences. With ``cu_seq_q`` (queries of all sequences, heads,
         head_dim).
     k_cache, v_cache
@@ -138,7 +138,7 @@ def attention_with_kvcache(
                   return_lse, dropout=0.0, heads=heads, sequences="lengths", window=sides,
                   queries=_known(q.shape[1]) if packs and not packed else None, sinks=bool(own),
                   page=_known(k_cache.shape[1]) if pages else None, listed=len(pages) == 2, packs_queries=packed,
-                  most_queries=most, invariant=invariant)
+                  most_queries=most, invariant=invariant, tf32=allows_tf32(q.dtype))
     program, known = _program(score_mod, mask_mod, q, facts)
     if program is None:
         return uncompiled(attention_with_kvcache)(
@@ -272,9 +272,8 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
     device = "cuda" if backend == "cuda" else "cpu"
     if q.device.type != device:
         raise ValueError(f"backend=\"{backend}\" runs on {device}, found q on {q.device}")
-    kinds = (torch.bfloat16, torch.float16) + (() if backend == "cuda" or backend.startswith("ptx") else (torch.float32,))
-    if q.dtype not in kinds:
-        raise NotImplementedError(f"q is of {q.dtype}, expected {', '.join(map(str, kinds))}")
+    if q.dtype not in KINDS:
+        raise NotImplementedError(f"q is of {q.dtype}, expected {', '.join(map(str, KINDS))}")
     if q.shape[-1] != k_cache.shape[3]:
         raise ValueError(f"q and k_cache must have one head_dim, found {q.shape[-1]} and {k_cache.shape[3]}")
     if k_cache.shape[:3] != v_cache.shape[:3]:

@@ -46,7 +46,7 @@ def varlen_attn(
     packed end to end.
 
     query
-        (queries of all sequences, heads, head_dim), bfloat16 or float16, on a CUDA device.
+        (queries of all sequences, heads, head_dim), bfloat16, float16 or float32, on a CUDA device.
     key, value
         (keys of all sequences, kv_heads, head_dim) and (keys of all sequences, kv_heads,
         value_head_dim), with query's dtype and device.

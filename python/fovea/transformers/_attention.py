@@ -31,8 +31,8 @@ def register(name: str = "fovea", *, backend: str = "cuda") -> None:
     ``varlen_attn``. Supported are soft caps, sinks (``s_aux``), ``position_bias``, masks of four
     dimensions that users pass, dynamic and static caches, and gradients.
 
-    A model raises NotImplementedError for ``output_attentions``, ``head_mask``, attention
-    dropout in training, and for float32 on CUDA; other errors are those of
+    A model raises NotImplementedError for ``output_attentions``, ``head_mask``, and attention
+    dropout in training; other errors are those of
     ``flex_attention``. Raises MissingPackageError without transformers, ValueError for another
     backend, and ImportError for a transformers without the interfaces.
     """

@@ -14,7 +14,7 @@ from fovea.frontend._program import BLOCK_LISTS
 from fovea.torch.ops import _block_mask
 from fovea.torch.cache._programs import Facts, build
 
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 #: Tolerance between two f64 evaluations; functions of integers, which PyTorch evaluates in f32, are
 #: within score_error.
 RELATIVE = 1e-6

@@ -37,11 +37,6 @@ LARGEST_SCORE_ERROR = 1.0
 RESIDUE, STEP = 2.0**-21, 2.0**-5
 
 
-def differentiates(program):
-    """Whether kernels find its gradients."""
-    return program.form["dtype"] != "f32"
-
-
 def in_all_rows(errors):
     """At least the average over all rows: terms that cancel in one row may not cancel in another.
     """

@@ -103,7 +103,7 @@ def draw_form(source, front_end):
         form["queries"] = form["keys"] = min(form["queries"], 129)
     form["head_dim"] = source.weighted([(6, 16), (4, 32), (2, 64), *((1, dim) for dim in HEAD_DIMS[3:])])
     form["value_head_dim"] = form["head_dim"] if not source.chance(12) else source.choose(HEAD_DIMS)
-    form["dtype"] = source.weighted([(3, "bf16"), (2, "f16")])
+    form["dtype"] = source.weighted([(3, "bf16"), (2, "f16"), (1, "f32")])
     form["accurate_tanh"] = source.chance(50)
     form["lse"] = not source.chance(15)
     form["query_scale"] = source.weighted([(16, 1.0), (1, 0.001), (2, 8.0), (1, 100.0)])

@@ -129,7 +129,7 @@ SIZES = {
 }
 
 FEATURES = {
-    "element": ("bf16", "f16"),
+    "element": ("bf16", "f16", "f32"),
     "dims": ((64, 64), (40, 72), (96, 80), (128, 128)),
     "layout": ("bhsd", "bshd"),
     "sizes": tuple(SIZES),

@@ -348,6 +348,11 @@ FailureOr<BackwardPlan> fovea::planBackward(attn::BackwardOp op,
   FailureOr<BackwardPlans> plans = choosePlans(op, options, problem);
   if (failed(plans))
     return failure();
+  for (plan::KernelAttr *kernel :
+       {&plans->keys, &plans->values, &plans->queries, &plans->sums})
+    if (*kernel)
+      *kernel = kernel->change(
+          [&](plan::KernelPlan &fields) { fields.tf32 = op.getTf32(); });
   BackwardPlan plan;
   plan.keys = plans->keys;
   plan.dqAccum = plans->getDqAccum();

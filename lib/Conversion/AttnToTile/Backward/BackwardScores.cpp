@@ -120,14 +120,17 @@ bool fovea::delaysDv(const BackwardKernel &kernel) {
 
 Value fovea::extendScores(const BackwardKernel &kernel, Value rounded) {
   KernelBuilder &kb = kernel.kb;
-  return kb.make<arith::ExtFOp>(kernel.getScoreType(kb.builder.getF32Type()),
-                                rounded);
+  RankedTensorType type = kernel.getScoreType(kb.builder.getF32Type());
+  return rounded.getType() == type ? rounded
+                                   : kb.make<arith::ExtFOp>(type, rounded);
 }
 
 Value fovea::roundScores(const BackwardKernel &kernel, Value scores) {
-  attn::BackwardOp op = kernel.op;
-  return kernel.kb.make<arith::TruncFOp>(
-      kernel.getScoreType(op.getQueryType().getElementType()), scores);
+  RankedTensorType type =
+      kernel.getScoreType(attn::BackwardOp(kernel.op).getQueryType().getElementType());
+  return scores.getType() == type
+             ? scores
+             : kernel.kb.make<arith::TruncFOp>(type, scores);
 }
 
 Value fovea::addProduct(const BackwardKernel &kernel, StringRef name,

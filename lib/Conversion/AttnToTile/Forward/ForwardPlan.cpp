@@ -175,7 +175,8 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
     return failure();
 
   ForwardPlan plan;
-  plan.kernel = *chosen;
+  plan.kernel = chosen->change(
+      [&](plan::KernelPlan &kernel) { kernel.tf32 = op.getTf32(); });
   plan.rows = chosen->getClusterRows();
   plan.columns = (*chosen)->tileN;
   plan.headDim = problem.headDim;

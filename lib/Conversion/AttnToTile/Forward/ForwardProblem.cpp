@@ -159,7 +159,7 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
   problem.endsEarly = !keys.hasAllKeys();
   problem.packed = keys.packsQueries();
   problem.uneven = picksBlocks(op) || problem.endsEarly;
-  problem.wideExponent = element.isBF16();
+  problem.wideExponent = !element.isF16();
   problem.invariant = op.getInvariant();
   problem.lse = static_cast<bool>(op.getLse());
   problem.scoreBits = boxes.bits;

@@ -28,12 +28,6 @@ StringRef fovea::getFunctionName(Operation *op) {
 
 LogicalResult fovea::checkTensors(const KernelOptions &options,
                                   attn::AttentionOpInterface op) {
-  if (op.getQueryType().getElementType().isF32())
-    return op->emitError("target '")
-           << options.target->name
-           << "' multiplies f16 and bf16 matrices, found f32 query, key and "
-              "value: round them to bf16 or f16 (scores and accumulators stay "
-              "f32, and o can be)";
   if (op.getSequence().getPlaces().page &&
       op.getKeyType().isDynamicDim(op.getSequenceDim()))
     return op->emitError("pages must have their number of rows in the type of "

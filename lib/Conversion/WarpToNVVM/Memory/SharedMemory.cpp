@@ -114,7 +114,7 @@ static constexpr int64_t kChunkBytes = 16;
 static bool hasChunks(warp::CopyOp op) {
   Type element = op.getTarget().getType().getElementType();
   return element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0 &&
-         element.getIntOrFloatBitWidth() <= 16;
+         element.getIntOrFloatBitWidth() <= 32;
 }
 
 /// Columns that one instruction copies.
@@ -490,7 +490,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   auto [strides, offset] = view->type.getStridesAndOffset();
   if (strides[op.getBoxDims().column] != 1 || !hasChunks(op))
     return op.emitError("copies move 16 bytes at a time: columns must be "
-                        "contiguous and elements have 8 or 16 bits");
+                        "contiguous and elements have 8, 16 or 32 bits");
   std::optional<GlobalView> table;
   if (op.getTable()) {
     FailureOr<GlobalView> found =

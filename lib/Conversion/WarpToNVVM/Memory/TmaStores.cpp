@@ -470,6 +470,16 @@ void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
       LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), target).getResult();
   SmallVector<Value> words = getWords(b, loc, tile);
   int64_t wordsOfPair = bytes / 2;
+  // Warps that share columns may begin in different panels.
+  auto shared = dyn_cast<warp::MmaSyncAttr>(tileType.getEncoding());
+  if (shared && shared.kInterleaveColumns * shared.getColumnWarps() > panel) {
+    Value columns = emitI32(b, loc, panel);
+    Value before = arith::MulIOp::create(
+        b, loc, arith::DivUIOp::create(b, loc, bases[1], columns),
+        emitI32(b, loc, rows * rowBytes));
+    base = arith::AddIOp::create(b, loc, base, before);
+    bases[1] = arith::RemUIOp::create(b, loc, bases[1], columns);
+  }
   for (size_t index = 0; index < offsets[0].size(); index += 2) {
     Value row =
         emitRowOfCta(b, loc,

@@ -10,6 +10,14 @@
 // ldmatrix, and blocks are multiplied with mma.sync. Also loads first operands
 // into registers.
 //
+// mma.sync multiplies f32 only as tf32, with 10 of 23 fraction bits. Where the
+// plan has no 'tf32', an f32
+// `x` is therefore split into h = tf32(x) and l = x - h, and a product is
+// la hb + ha lb + ha hb, as in CUTLASS's 3xTF32. The missing la lb is below
+// 2^-22 of the product. Tensor cores round sums towards zero: in a long sum
+// that adds up. So they sum two steps, and an addition, which rounds to
+// nearest, adds that to the accumulator.
+//
 //===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
@@ -23,6 +31,13 @@ using namespace fovea;
 
 // Bytes of a block's row, which one instruction reduces over.
 static constexpr int64_t kBlockBytes = 32;
+
+// The bits of an f32 that mma.sync reads for tf32. It ignores the others, and so
+// rounds towards zero. Factors are therefore first multiplied by this number,
+// which adds half of the last bit that is read to an average factor: one
+// instruction, where cvt.rna.tf32 is four.
+static constexpr int32_t kKeptBits = ~0x1fff;
+static constexpr float kRoundingFactor = 1.0f + 0.7f * 0x1p-11f;
 
 namespace {
 /// Loads blocks of 16 rows by 32 bytes of a shared buffer, as four matrices of
@@ -119,6 +134,104 @@ private:
 };
 } // namespace
 
+namespace {
+/// Loads blocks of 8 summed by 16 other elements of 32 bits, which ldmatrix
+/// can't transpose. A lane's words of an instruction are those of the
+/// summed elements `t` and `t + 4` for lane `t` of a quad; with `pairs` those
+/// of `2 t` and `2 t + 1`, which are the lane's columns of an accumulator. The
+/// order of a sum's terms is free if both operands have the same.
+class WordLoader {
+public:
+  /// `summedRows`: the sum is over rows of the buffer, otherwise over columns.
+  /// `firstBlock` is null or the first of the 16 others, in blocks.
+  WordLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
+             bool summedRows, bool pairs, Value firstBlock)
+      : b(b), loc(loc), type(type), rowBytes(warp::getRowBytes(type)),
+        summedRows(summedRows), pairs(pairs) {
+    Value lane = arith::RemUIOp::create(b, loc, emitThread(b, loc),
+                                        emitI32(b, loc, kLanes));
+    other = arith::DivUIOp::create(b, loc, lane, emitI32(b, loc, 4));
+    summed = arith::RemUIOp::create(b, loc, lane, emitI32(b, loc, 4));
+    if (pairs)
+      summed =
+          arith::MulIOp::create(b, loc, summed, emitI32(b, loc, kPairWords));
+    start = arith::TruncIOp::create(
+        b, loc, b.getI32Type(),
+        LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base));
+    if (!firstBlock)
+      return;
+    if (!summedRows) {
+      start = add(start, multiply(firstBlock, 16 * rowBytes));
+      return;
+    }
+    Value ofPanel = emitI32(b, loc, rowBytes / kOthersBytes);
+    Value panel = arith::DivUIOp::create(b, loc, firstBlock, ofPanel);
+    start = add(start, multiply(panel, warp::getRowsOfCta(type) * rowBytes));
+    inPanel = multiply(arith::RemUIOp::create(b, loc, firstBlock, ofPanel),
+                       kOthersBytes);
+  }
+
+  /// Returns the words of (half of the sum, half of the others): 0 0, 1 0, 0 1,
+  /// 1 1.
+  SmallVector<Value, 4> load(int64_t step, int64_t block) {
+    SmallVector<Value, 4> words;
+    for (int64_t half : {0, 1})
+      for (int64_t sumHalf : {0, 1})
+        words.push_back(loadWord(step, block, sumHalf, half));
+    return words;
+  }
+
+private:
+  /// Bytes of 16 words, and the columns of an accumulator that a lane has.
+  static constexpr int64_t kOthersBytes = 64, kPairWords = 2;
+
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value multiply(Value x, int64_t factor) {
+    return arith::MulIOp::create(b, loc, x, emitI32(b, loc, factor));
+  }
+
+  Value loadWord(int64_t step, int64_t block, int64_t sumHalf, int64_t half) {
+    int64_t inStep = sumHalf * (pairs ? 1 : 4);
+    // The first row and the first byte of a row, without the lane's part. Rows
+    // that are a multiple of 8 don't change the swizzle.
+    int64_t rows = summedRows ? step * 8 : block * 16 + half * 8;
+    int64_t bytes = summedRows ? block * kOthersBytes + half * 32 : step * 32;
+    int64_t ofRow = bytes % rowBytes;
+    Value &address = addresses[{ofRow, inStep}];
+    if (!address)
+      address = emitAddress(ofRow, inStep);
+    int64_t offset =
+        (bytes / rowBytes * warp::getRowsOfCta(type) + rows) * rowBytes;
+    Value pointer = LLVM::GEPOp::create(
+        b, loc, address.getType(), b.getI8Type(), address,
+        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(offset))});
+    return LLVM::LoadOp::create(b, loc, b.getI32Type(), pointer);
+  }
+
+  /// The address of the lane's word in the block at byte `ofRow` of a panel.
+  Value emitAddress(int64_t ofRow, int64_t inStep) {
+    Value lanes = add(summed, emitI32(b, loc, inStep));
+    Value row = summedRows ? lanes : other, column = summedRows ? other : lanes;
+    Value byte = add(multiply(column, 4), emitI32(b, loc, ofRow));
+    if (inPanel)
+      byte = add(byte, inPanel);
+    Value sixteen = emitI32(b, loc, 16);
+    Value chunk = arith::DivUIOp::create(b, loc, byte, sixteen),
+          inChunk = arith::RemUIOp::create(b, loc, byte, sixteen);
+    Value place = add(emitSwizzle(b, loc, row, chunk, rowBytes), inChunk);
+    return emitSharedPointer(b, loc, add(start, place));
+  }
+
+  OpBuilder &b;
+  Location loc;
+  MemRefType type;
+  int64_t rowBytes;
+  bool summedRows, pairs;
+  Value other, summed, start, inPanel;
+  std::map<std::pair<int64_t, int64_t>, Value> addresses;
+};
+} // namespace
+
 static Value emitWarp(OpBuilder &b, Location loc) {
   return arith::DivUIOp::create(b, loc, emitThread(b, loc),
                                 emitI32(b, loc, kLanes));
@@ -195,15 +308,20 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
 };
 
 struct DotLowering : OpConversionPattern<warp::DotOp> {
-  using OpConversionPattern::OpConversionPattern;
+  DotLowering(const TypeConverter &converter, MLIRContext *context, bool tf32)
+      : OpConversionPattern(converter, context), tf32(tf32) {}
 
   LogicalResult
   matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  /// Products of f32 round their factors to tf32.
+  bool tf32;
 };
 } // namespace
 
-/// Emits one mma.sync.m16n8kK on words of adjacent elements.
+/// Emits one mma.sync.m16n8kK on words of 32 bits.
 static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
                                      ArrayRef<Value> left,
                                      ArrayRef<Value> right,
@@ -220,6 +338,8 @@ static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
       word = LLVM::BitcastOp::create(b, loc, pair, word);
     for (Value &word : w)
       word = LLVM::BitcastOp::create(b, loc, pair, word);
+  } else if (element.isF32()) {
+    types = {NVVM::MMATypes::tf32, NVVM::MMATypes::tf32};
   }
   Value product = NVVM::MmaOp::create(
       b, loc, result, a, w, acc, {16, 8, getStep(element)}, std::nullopt,
@@ -239,13 +359,23 @@ struct Product {
   warp::MmaSyncAttr layout;
   Type element;
   int64_t rowBlocks = 0, columnBlocks = 0, steps = 0;
+  /// Parts of factors, and steps that are summed without the accumulator, or 1.
+  int64_t parts = 1, stepsOfSum = 1;
 
-  Product(warp::DotOp op, warp::MmaSyncAttr layout)
-      : op(op), layout(layout), element(op.getB().getType().getElementType()) {}
+  Product(warp::DotOp op, warp::MmaSyncAttr layout, bool tf32)
+      : op(op), layout(layout), element(op.getB().getType().getElementType()) {
+    if (element.isF32() && !tf32)
+      parts = 2;
+  }
   /// Computes the numbers of blocks and steps; fails with a diagnostic if
   /// mma.sync does not support the dot.
   LogicalResult initialize();
+  /// Returns what the instructions add to.
+  SmallVector<Value, 4> emitStart(ArrayRef<Value> acc, OpBuilder &b);
+  void emitEnd(ArrayRef<Value> sum, MutableArrayRef<Value> acc, OpBuilder &b);
 
+  /// Each product is several of the instruction.
+  bool isSplit() const { return parts > 1; }
   int64_t getRows() { return op.getTileType().getDimSize(0); }
   int64_t getSummed() {
     return cast<ShapedType>(op.getA().getType())
@@ -259,23 +389,42 @@ struct Product {
 };
 
 /// Loads fragments of the first operand: 32-bit registers of a register tile,
-/// or 8x8 blocks of a shared memory buffer.
+/// or blocks of a shared memory buffer.
 class FirstOperand {
 public:
   FirstOperand(Product &product, Value value, OpBuilder &b);
   SmallVector<Value, 4> load(int64_t row, int64_t step);
 
 private:
-  bool sumsRows;
+  bool sumsRows, hasWords;
   int64_t steps;
   SmallVector<Value> words;
   std::optional<BlockLoader> loader;
+  std::optional<WordLoader> wordLoader;
+};
+
+/// Loads fragments of the second operand, for 16 columns and one k-step.
+class SecondOperand {
+public:
+  SecondOperand(Product &product, Value buffer, OpBuilder &b);
+  SmallVector<Value, 4> load(int64_t block, int64_t step) {
+    if (wordLoader)
+      return wordLoader->load(step, block);
+    return transposed ? loader->load(block, step, false)
+                      : loader->load(step, block, true);
+  }
+
+private:
+  bool transposed;
+  std::optional<BlockLoader> loader;
+  std::optional<WordLoader> wordLoader;
 };
 } // namespace
 
 LogicalResult Product::initialize() {
-  if (!element.isF16() && !element.isBF16())
-    return op.emitError("mma.sync multiplies f16 or bf16, found ") << element;
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return op.emitError("mma.sync multiplies f16, bf16 or f32, found ")
+           << element;
   if (op.getOnes())
     return op.emitOpError("mma.sync has no columns of ones");
   int64_t columns = op.getTileType().getDimSize(1);
@@ -287,6 +436,8 @@ LogicalResult Product::initialize() {
   rowBlocks = getRows() / (16 * layout.getWarps());
   columnBlocks = columns / (8 * layout.getColumnWarps());
   steps = getSummed() / getStep(element);
+  if (isSplit())
+    stepsOfSum = steps % 2 == 0 ? 2 : 1;
   auto left = cast<ShapedType>(op.getA().getType());
   if (op.getTransposeA() &&
       (op.getFirstRow() || !llvm::isPowerOf2_64(rowBlocks) ||
@@ -306,8 +457,26 @@ LogicalResult Product::initialize() {
   return success();
 }
 
+SmallVector<Value, 4> Product::emitStart(ArrayRef<Value> acc, OpBuilder &b) {
+  if (!isSplit())
+    return llvm::to_vector<4>(acc);
+  Type f32 = b.getF32Type();
+  Value zero = LLVM::ConstantOp::create(b, op.getLoc(), f32,
+                                        b.getF32FloatAttr(0.0));
+  return SmallVector<Value, 4>(acc.size(), zero);
+}
+
+void Product::emitEnd(ArrayRef<Value> sum, MutableArrayRef<Value> acc,
+                      OpBuilder &b) {
+  for (auto [place, value] : llvm::zip(acc, sum))
+    place = isSplit() ? LLVM::FAddOp::create(b, op.getLoc(), place, value)
+                            .getResult()
+                      : value;
+}
+
 FirstOperand::FirstOperand(Product &product, Value value, OpBuilder &b)
-    : sumsRows(product.op.getTransposeA()), steps(product.steps) {
+    : sumsRows(product.op.getTransposeA()),
+      hasWords(product.element.isF32()), steps(product.steps) {
   Location loc = product.op.getLoc();
   warp::MmaSyncAttr layout = product.layout;
   auto buffer = dyn_cast<MemRefType>(product.op.getA().getType());
@@ -322,8 +491,13 @@ FirstOperand::FirstOperand(Product &product, Value value, OpBuilder &b)
     // Stored KxM: a warp's rows are columns of the buffer, and ldmatrix
     // transposes the matrices.
     int64_t blocks = product.rowBlocks * layout.getWarps();
-    loader.emplace(b, loc, value, buffer, /*rowsFirst=*/false, Value(),
-                   emitWarpRow(b, loc, blocks, layout));
+    Value first = emitWarpRow(b, loc, blocks, layout);
+    if (hasWords)
+      wordLoader.emplace(b, loc, value, buffer, /*summedRows=*/true,
+                         /*pairs=*/false, first);
+    else
+      loader.emplace(b, loc, value, buffer, /*rowsFirst=*/false, Value(),
+                     first);
   } else {
     loader.emplace(b, loc, value, buffer, /*rowsFirst=*/true,
                    emitWarpRow(b, loc, product.getRows(), layout));
@@ -334,31 +508,123 @@ SmallVector<Value, 4> FirstOperand::load(int64_t row, int64_t step) {
   if (loader)
     return sumsRows ? loader->load(step, row, true)
                     : loader->load(row, step, false);
-  // Two adjacent 16x8 blocks of two words each.
-  return llvm::to_vector<4>(
-      ArrayRef<Value>(words).slice((row * steps + step) * 4, 4));
+  // Of 16-bit elements, two adjacent 16x8 blocks of two words each. Of f32, one
+  // block, of which a lane has two adjacent columns of two rows.
+  SmallVector<Value, 4> found =
+      wordLoader ? wordLoader->load(step, row)
+                 : llvm::to_vector<4>(ArrayRef<Value>(words).slice(
+                       (row * steps + step) * 4, 4));
+  if (hasWords)
+    std::swap(found[1], found[2]);
+  return found;
 }
 
 /// The second operand. Stored NxK, the two halves of the reduction are column
 /// halves; stored KxN they are row halves, and ldmatrix transposes the
 /// matrices. Warps that share the columns take 16 columns each, round-robin.
-static BlockLoader makeSecondOperand(Product &product, Value buffer,
-                                     OpBuilder &b) {
+SecondOperand::SecondOperand(Product &product, Value buffer, OpBuilder &b)
+    : transposed(product.op.getTransposeB()) {
   Location loc = product.op.getLoc();
-  bool transposed = product.op.getTransposeB();
+  MemRefType type = product.op.getB().getType();
+  bool hasRegisters = isa<RankedTensorType>(product.op.getA().getType());
   Value firstRow, firstBlock;
   if (product.layout.getColumnWarps() != 1) {
     Value columnWarp = arith::DivUIOp::create(
         b, loc, emitWarp(b, loc), emitI32(b, loc, product.layout.getWarps()));
-    if (transposed)
+    // ldmatrix loads f32 in the order of a first operand in memory.
+    if (product.element.isF32() && (hasRegisters || !transposed))
+      firstBlock = columnWarp;
+    else if (transposed)
       firstRow = arith::MulIOp::create(
           b, loc, columnWarp,
           emitI32(b, loc, product.layout.kInterleaveColumns));
     else
       firstBlock = columnWarp;
   }
-  return BlockLoader(b, loc, buffer, product.op.getB().getType(),
-                     /*rowsFirst=*/!transposed, firstRow, firstBlock);
+  if (product.element.isF32() && (hasRegisters || !transposed))
+    wordLoader.emplace(b, loc, buffer, type, /*summedRows=*/!transposed,
+                       /*pairs=*/hasRegisters, firstBlock);
+  else
+    loader.emplace(b, loc, buffer, type, /*rowsFirst=*/!transposed, firstRow,
+                   firstBlock);
+}
+
+/// Returns the parts of an operand that are multiplied, largest first.
+static SmallVector<SmallVector<Value, 4>>
+splitWords(OpBuilder &b, const Product &product, ArrayRef<Value> words) {
+  if (!product.element.isF32())
+    return {llvm::to_vector<4>(words)};
+  Location loc = warp::DotOp(product.op).getLoc();
+  SmallVector<SmallVector<Value, 4>> parts(product.parts);
+  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  auto cast = [&](Type type, Value value) -> Value {
+    return LLVM::BitcastOp::create(b, loc, type, value);
+  };
+  Value up = LLVM::ConstantOp::create(b, loc, f32,
+                                      b.getF32FloatAttr(kRoundingFactor)),
+        kept = emitI32(b, loc, kKeptBits);
+  for (Value word : words) {
+    Value whole = cast(f32, word);
+    Value high = cast(i32, LLVM::FMulOp::create(b, loc, whole, up));
+    if (product.isSplit()) {
+      high = LLVM::AndOp::create(b, loc, high, kept);
+      Value rest = LLVM::FSubOp::create(b, loc, whole, cast(f32, high));
+      parts[1].push_back(cast(i32, rest));
+    }
+    parts[0].push_back(high);
+  }
+  return parts;
+}
+
+/// Returns which parts of the operands are multiplied, smallest products first.
+static SmallVector<std::pair<int64_t, int64_t>> listProducts(int64_t parts) {
+  if (parts == 1)
+    return {{0, 0}};
+  return {{1, 0}, {0, 1}, {0, 0}};
+}
+
+/// Adds the products of `stepsOfSum` steps to the accumulators.
+static void emitSteps(Product &product, FirstOperand &left,
+                      SecondOperand &right, int64_t firstStep,
+                      MutableArrayRef<Value> acc, OpBuilder &b) {
+  Location loc = product.op.getLoc();
+  using Parts = SmallVector<SmallVector<Value, 4>>;
+  auto split = [&](ArrayRef<Value> words) {
+    return splitWords(b, product, words);
+  };
+  int64_t count = product.stepsOfSum;
+  SmallVector<SmallVector<Parts>> fragments(count);
+  for (int64_t step = 0; step < count; ++step)
+    for (int64_t row = 0; row < product.rowBlocks; ++row)
+      fragments[step].push_back(split(left.load(row, firstStep + step)));
+  for (int64_t pair = 0; pair < product.columnBlocks / 2; ++pair) {
+    int64_t first =
+        product.getFirstColumn() / 16 + pair * product.layout.getColumnWarps();
+    SmallVector<Parts> blocks;
+    for (int64_t step = 0; step < count; ++step)
+      blocks.push_back(split(right.load(first, firstStep + step)));
+    auto getPlace = [&](int64_t row, int64_t half) {
+      return (row * product.columnBlocks + pair * 2 + half) * 4;
+    };
+    SmallVector<SmallVector<Value, 4>> sums;
+    for (int64_t row = 0; row < product.rowBlocks; ++row)
+      for (int64_t half = 0; half < 2; ++half)
+        sums.push_back(product.emitStart(
+            ArrayRef<Value>(acc).slice(getPlace(row, half), 4), b));
+    for (auto [ofLeft, ofRight] : listProducts(blocks.front().size()))
+      for (int64_t step = 0; step < count; ++step)
+        for (int64_t row = 0; row < product.rowBlocks; ++row)
+          for (int64_t half = 0; half < 2; ++half) {
+            SmallVector<Value, 4> &sum = sums[row * 2 + half];
+            ArrayRef<Value> words = blocks[step][ofRight];
+            sum = emitMma(b, loc, product.element, fragments[step][row][ofLeft],
+                          words.slice(half * 2, 2), sum);
+          }
+    for (int64_t row = 0; row < product.rowBlocks; ++row)
+      for (int64_t half = 0; half < 2; ++half)
+        product.emitEnd(sums[row * 2 + half],
+                        acc.slice(getPlace(row, half), 4), b);
+  }
 }
 
 LogicalResult
@@ -368,34 +634,15 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   auto layout = dyn_cast<warp::MmaSyncAttr>(op.getTileType().getEncoding());
   if (!layout)
     return failure();
-  Product product(op, layout);
+  Product product(op, layout, tf32);
   if (failed(product.initialize()))
     return failure();
   FirstOperand left(product, adaptor.getA(), rewriter);
-  BlockLoader right = makeSecondOperand(product, adaptor.getB(), rewriter);
+  SecondOperand right(product, adaptor.getB(), rewriter);
   auto elements = vector::ToElementsOp::create(rewriter, loc, adaptor.getAcc());
   SmallVector<Value> acc(elements.getResults());
-  for (int64_t step = 0; step < product.steps; ++step) {
-    SmallVector<SmallVector<Value, 4>> fragments;
-    for (int64_t row = 0; row < product.rowBlocks; ++row)
-      fragments.push_back(left.load(row, step));
-    for (int64_t pair = 0; pair < product.columnBlocks / 2; ++pair) {
-      int64_t first =
-          product.getFirstColumn() / 16 + pair * layout.getColumnWarps();
-      SmallVector<Value, 4> block = op.getTransposeB()
-                                        ? right.load(first, step, false)
-                                        : right.load(step, first, true);
-      for (int64_t row = 0; row < product.rowBlocks; ++row)
-        for (int64_t half = 0; half < 2; ++half) {
-          int64_t at = (row * product.columnBlocks + pair * 2 + half) * 4;
-          SmallVector<Value, 4> sum =
-              emitMma(rewriter, loc, product.element, fragments[row],
-                      {block[half * 2], block[half * 2 + 1]},
-                      ArrayRef<Value>(acc).slice(at, 4));
-          llvm::copy(sum, acc.begin() + at);
-        }
-    }
-  }
+  for (int64_t step = 0; step < product.steps; step += product.stepsOfSum)
+    emitSteps(product, left, right, step, acc, rewriter);
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(op.getTileType())),
       acc);
@@ -403,7 +650,7 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
 }
 
 void fovea::populateMmaSyncPatterns(RewritePatternSet &patterns,
-                                    const TypeConverter &converter) {
-  patterns.add<DotLowering, LocalLoadLowering>(converter,
-                                               patterns.getContext());
+                                    const TypeConverter &converter, bool tf32) {
+  patterns.add<LocalLoadLowering>(converter, patterns.getContext());
+  patterns.add<DotLowering>(converter, patterns.getContext(), tf32);
 }

@@ -139,6 +139,9 @@ static LogicalResult verifyElements(AttentionOpInterface op) {
            << "query, key and value must have the same element type, found "
            << element << ", " << op.getKeyType().getElementType() << " and "
            << op.getValueType().getElementType();
+  if (op.getTf32() && !element.isF32())
+    return op->emitOpError("'tf32' needs query, key and value of f32, found ")
+           << element;
   return success();
 }
 

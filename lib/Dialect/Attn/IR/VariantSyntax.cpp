@@ -18,6 +18,7 @@ using namespace fovea::attn;
 
 /// Names of the attributes that all attention ops have.
 static constexpr StringLiteral kScale("scale"), kLayout("layout"),
+    kTf32("tf32"),
     kSequence("sequence"), kCaptureNumbers("captureNumbers"),
     kCaptureNames("captureNames"), kDropout("dropout"),
     kDropoutGenerator("dropoutGenerator"), kBlockSize("blockSize"),
@@ -216,6 +217,10 @@ ParseResult VariantClauses::parseClause(StringRef keyword) {
     result.addAttribute(kLayout, *layout);
     return success();
   }
+  if (keyword == kTf32) {
+    result.addAttribute(kTf32, parser.getBuilder().getUnitAttr());
+    return success();
+  }
   if (keyword == "captures") {
     DenseI64ArrayAttr numbers;
     ArrayAttr names;
@@ -252,8 +257,8 @@ ParseResult VariantClauses::parse() {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
   ArrayRef<StringRef> forms = fovea::attn::detail::getSequenceKeywords();
-  SmallVector<StringRef> keywords = {"scale", "layout",  "captures",
-                                     "sinks", "dropout", "blocks"};
+  SmallVector<StringRef> keywords = {"scale",   "layout", "captures", "sinks",
+                                     "dropout", "blocks", kTf32};
   llvm::append_range(keywords, regionNames);
   llvm::append_range(keywords, ownKeywords);
   llvm::append_range(keywords, forms);
@@ -337,6 +342,8 @@ void fovea::attn::printVariantClauses(OpAsmPrinter &p,
   }
   if (op.getLayout() != Layout::BHSD)
     p << " layout(" << stringifyLayout(op.getLayout()) << ')';
+  if (op.getTf32())
+    p << ' ' << kTf32;
   printSequenceForm(p, op.getSequence(), op.getSequenceOperands());
   if (op.getSinks())
     p << " sinks(" << op.getSinks() << " : " << op.getSinks().getType() << ')';
@@ -380,8 +387,8 @@ void fovea::attn::printVariantRegions(OpAsmPrinter &p, AttentionOpInterface op,
     p.printNewline();
   p.decreaseIndent();
   SmallVector<StringRef> elided = {
-      kScale,   kLayout,           kSequence,  kCaptureNumbers, kCaptureNames,
-      kDropout, kDropoutGenerator, kBlockSize, kOperandSegments};
+      kScale,        kLayout,  kTf32,             kSequence,  kCaptureNumbers,
+      kCaptureNames, kDropout, kDropoutGenerator, kBlockSize, kOperandSegments};
   llvm::append_range(elided, own);
   p.printOptionalAttrDict(op->getAttrs(), elided);
   p << (hasRegions ? ": " : " : ");

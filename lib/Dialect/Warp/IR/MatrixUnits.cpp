@@ -42,7 +42,11 @@ int64_t MmaSyncUnitAttr::getColumnStep() const { return 16; }
 /// The limit for tiles.
 int64_t MmaSyncUnitAttr::getMostColumns() const { return 1024; }
 bool MmaSyncUnitAttr::multiplies(int64_t elementBits) const {
-  return elementBits == 16;
+  return elementBits == 16 || elementBits == 32;
+}
+/// An instruction sums 32 bytes, but sums are also columns of accumulators.
+int64_t MmaSyncUnitAttr::getSumStep(int64_t elementBits) const {
+  return std::max<int64_t>(getColumnStep(), 256 / elementBits);
 }
 bool MmaSyncUnitAttr::isAsynchronous() const { return false; }
 Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps,
@@ -55,7 +59,9 @@ Attribute MmaSyncUnitAttr::getOperandLayout(Attribute accumulator,
   // A lane does not hold all columns of its rows.
   if (cast<MmaSyncAttr>(accumulator).getColumnWarps() != 1)
     return {};
-  return getFragmentOperand(accumulator, elementBits);
+  // Sums of f32 are in the order in which lanes hold accumulators.
+  return elementBits == 32 ? accumulator
+                           : getFragmentOperand(accumulator, elementBits);
 }
 
 //===----------------------------------------------------------------------===//

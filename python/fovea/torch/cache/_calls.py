@@ -27,6 +27,8 @@ _MAX_CALLS, _MAX_SAME_SIZES = 256, 8
 Form = Tuple[Any, ...]
 
 _default_dtype = torch.get_default_dtype
+#: float32 programs say whether tf32 is allowed.
+_matmul_precision = torch.get_float32_matmul_precision
 
 
 def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
@@ -37,7 +39,7 @@ def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> boo
 def form_of(options: Form, blocks: Optional[Form] = None, lengths: Optional[Tuple[int, ...]] = None, lists: int = 0) -> Form:
     """The properties that distinguish calls besides functions and tensors. ``lists`` is the
     number of block-sparse lists."""
-    return _default_dtype(), options, blocks, lengths, lists
+    return _default_dtype(), _matmul_precision(), options, blocks, lengths, lists
 
 
 class _CachedCall(NamedTuple):

@@ -63,6 +63,8 @@ class Facts(NamedTuple):
     most_queries: int = 0
     #: Whether a sequence's bits must not depend on other sequences.
     invariant: bool = False
+    #: Whether products of float32 may round their factors to tf32.
+    tf32: bool = False
 
 
 class Program(NamedTuple):
@@ -133,7 +135,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         lse=facts.lse, sinks=facts.sinks, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
         sequences=facts.sequences if facts.page is None else Paged(facts.page, facts.listed), packs_queries=facts.packs_queries, most_queries=facts.most_queries,
-        query_length=facts.queries, invariant=facts.invariant,
+        query_length=facts.queries, invariant=facts.invariant, tf32=facts.tf32,
         heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]

@@ -21,9 +21,19 @@ _PREFIXES = ("fwd_", "bwd_")
 _log = logging.getLogger("fovea")
 #: Ignored options that the log has noted.
 _noted: Set[str] = set()
+#: Dtypes of query, key and value.
+KINDS = (torch.bfloat16, torch.float16, torch.float32)
 #: Levels by backend on the CPU: a level of the interpreter, or the PTX for a target.
 LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp",
           "ptx": "ptx:sm_90a", "ptx:sm_80": "ptx:sm_80", "ptx:sm_90a": "ptx:sm_90a"}
+
+
+def allows_tf32(dtype: torch.dtype) -> bool:
+    """Whether products of this dtype may round their factors to tf32: as PyTorch's own matrix products do. False in
+    functions that torch.compile traces, which can't read the setting: it asks when it has traced them, and guards the
+    setting."""
+    return (dtype == torch.float32 and not torch.compiler.is_dynamo_compiling()
+            and torch.get_float32_matmul_precision() != "highest")
 
 
 def check_tensor(name: str, tensor: Any) -> None:
@@ -74,19 +84,14 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
             raise ValueError(f"query, key and value must be of one dtype, found {query.dtype} and {tensor.dtype}")
         if tensor.device != query.device:
             raise ValueError(f"query, key and value must be on one device, found {query.device} and {tensor.device}")
-    kinds: Tuple[torch.dtype, ...] = (torch.bfloat16, torch.float16)
     if backend == "cuda":
         if query.device.type != "cuda":
             raise NotImplementedError(
                 f"query is on {query.device}, but kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
-    else:
-        if not backend.startswith("ptx"):
-            kinds += (torch.float32,)
-        if query.device.type != "cpu":
-            raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
-    if query.dtype not in kinds:
-        cure = "; kernels multiply 16-bit floats: cast query, key and value, or use PyTorch's attention" if query.dtype == torch.float32 else ""
-        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, kinds))}{cure}")
+    elif query.device.type != "cpu":
+        raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
+    if query.dtype not in KINDS:
+        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, KINDS))}")
     (batch, heads, _, dim), (kv_batch, kv_heads, length, key_dim) = query.shape, key.shape
     if key_dim != dim:
         raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...frontend._builder import Place
 from ..ops._autocast import disabled
+from ..ops._checks import allows_tf32
 from ._expressions import SYMBOLS, Captures, concrete, number_as_tensor
 from ._symbols import OpenNumbers
 from ..cache._programs import Facts, Program, build
@@ -120,6 +121,7 @@ def _facts(variable: Any, read: "_Read") -> Tuple[Facts, Any]:
     else:
         symbol = None
     values: Dict[str, Any] = {name: 1.0 if one is None else _constant(one) for name, one in items.items()}
+    values["tf32"] = allows_tf32(values["dtype"])
     return Facts(**values), symbol
 
 

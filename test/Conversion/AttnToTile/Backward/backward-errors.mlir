@@ -52,16 +52,6 @@ func.func @short_blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n
 
 // -----
 
-!t = tensor<2x4x?x64xf32>
-!rows = tensor<2x4x?xf32>
-func.func @elements(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
-  // expected-error @+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value: round them to bf16 or f16 (scores and accumulators stay f32, and o can be)}}
-  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) : !t, !t, !t, !t, !rows, !t -> !t
-  return %0 : !t
-}
-
-// -----
-
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
 func.func @no_derivative(%q: !t, %lse: !rows) -> !t {

@@ -230,12 +230,12 @@ gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
   gpu.func @f() kernel {
-    %b = warp.alloc offset(0) : memref<16x16xf32, #warp.shared<row_bytes = 64>>
-    %a = arith.constant dense<1.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %b = warp.alloc offset(0) : memref<32x32xf8E4M3FN, #warp.shared<row_bytes = 32>>
+    %a = warp.alloc offset(1024) : memref<64x32xf8E4M3FN, #warp.shared<row_bytes = 32>>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{mma.sync multiplies f16 or bf16, found 'f32'}}
-    %d = warp.dot %a, %b, %zero : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, memref<16x16xf32, #warp.shared<row_bytes = 64>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+1 {{mma.sync multiplies f16, bf16 or f32, found 'f8E4M3FN'}}
+    %d = warp.dot %a, %b, %zero : memref<64x32xf8E4M3FN, #warp.shared<row_bytes = 32>>, memref<32x32xf8E4M3FN, #warp.shared<row_bytes = 32>>, tensor<64x32xf32, #warp.mma_sync<warps = 4>>
     gpu.return
   }
 }
@@ -313,7 +313,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %b = warp.alloc offset(0) : !buffer
     // expected-error@+2 {{failed to legalize operation 'warp.copy'}}
-    // expected-error@+1 {{copies move 16 bytes at a time: columns must be contiguous and elements have 8 or 16 bits}}
+    // expected-error@+1 {{copies move 16 bytes at a time: columns must be contiguous and elements have 8, 16 or 32 bits}}
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     gpu.return
   }

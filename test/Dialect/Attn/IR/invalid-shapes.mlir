@@ -159,3 +159,12 @@ func.func @lse_shape(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: t
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>, tensor<2x5x?xf32>
   return
 }
+
+// -----
+
+!t = tensor<1x1x?x64xbf16>
+func.func @tf32(%q: !t) -> !t {
+  // expected-error @+1 {{'tf32' needs query, key and value of f32, found 'bf16'}}
+  %o = attn.forward %q, %q, %q tf32 : !t, !t, !t -> !t
+  return %o : !t
+}

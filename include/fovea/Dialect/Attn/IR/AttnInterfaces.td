@@ -174,6 +174,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       }]>,
     InterfaceMethod<"The dimension order of the tensors.",
       "::fovea::attn::Layout", "getLayout", (ins)>,
+    InterfaceMethod<"True if products of f32 may round their factors to tf32.",
+      "bool", "getTf32", (ins)>,
     InterfaceMethod<"The memory layout of the sequences.",
       "::fovea::attn::SequenceFormAttrInterface", "getSequence", (ins)>,
     InterfaceMethod<"", "::mlir::Region &", "getScoreMod", (ins)>,

@@ -138,6 +138,11 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     number of SMs. They depend on the sequence's own queries and keys, and on
     the kernel.
 
+    Products of f32 matrices have about the error of f32: kernels compute each
+    as three tf32 products. With `tf32`, which needs f32 tensors, they may round
+    the factors to tf32 instead (10 fraction bits), as PyTorch does for
+    `torch.set_float32_matmul_precision("high")`. That is faster.
+
     The host passes captured values by name. With
     `captures(%a, %b : t, u, names = ["slopes", "gain"])` the names are `slopes`
     and `gain`: different identifiers of ASCII letters, digits and `_`, and not
@@ -189,7 +194,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the dimension order of Q, K, V and O">:$layout,
     Arg<SequenceFormAttrInterface, "the memory layout and lengths of the sequences">:$sequence,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the columns of K that are the values: the first one and their number; excludes `value`">:$valueColumns,
-    Arg<UnitAttr, "the bits of a sequence's results do not depend on other sequences">:$invariant);
+    Arg<UnitAttr, "the bits of a sequence's results do not depend on other sequences">:$invariant,
+    Arg<UnitAttr, "products of f32 may round their factors to tf32">:$tf32);
   let results = (outs
     Res<AnyRankedTensor, "O: (B, Hq, Sq, Dv) in the layout bhsd">:$output,
     Res<Optional<AnyRankedTensor>, "log-sum-exp of the scores, natural logarithm: (B, Hq, Sq), f32">:$lse);
@@ -265,6 +271,8 @@ def Attn_BackwardOp : Attn_Op<"backward", [
 
     An LSE to base 2 results in wrong gradients. Only the interpreter of this op
     detects it, if at least four rows show it and no row contradicts.
+
+    `tf32` is that of `attn.forward`.
 
     With `deterministic`, the results are bitwise reproducible: each sum has a
     fixed order, or is exact. Without it, partial gradients may be accumulated
@@ -343,7 +351,8 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the dimension order of Q, K, V and O">:$layout,
     Arg<SequenceFormAttrInterface, "the memory layout and lengths of the sequences">:$sequence,
     Arg<DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">, "positions of the captured values whose gradients are computed">:$differentiated,
-    Arg<UnitAttr, "results are bitwise reproducible">:$deterministic);
+    Arg<UnitAttr, "results are bitwise reproducible">:$deterministic,
+    Arg<UnitAttr, "products of f32 may round their factors to tf32">:$tf32);
   let results = (outs
     Res<Optional<AnyRankedTensor>, "the optional gradient with respect to Q: shape of Q">:$queryGradient,
     Res<Optional<AnyRankedTensor>, "the optional gradient with respect to K: shape of K">:$keyGradient,

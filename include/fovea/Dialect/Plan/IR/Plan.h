@@ -138,7 +138,7 @@ struct KernelPlan {
   bool pingPong = false, classify = false;
   RecurrenceKind recurrence = RecurrenceKind::Deferred;
   int64_t tau = 8;
-  bool sumByDot = false, pairSums = false;
+  bool sumByDot = false, pairSums = false, tf32 = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"tile_m", &KernelPlan::tileM, 1, 1024},
@@ -159,7 +159,8 @@ struct KernelPlan {
                       Field{"recurrence", &KernelPlan::recurrence},
                       Field{"tau", &KernelPlan::tau, 0, 64},
                       Field{"sum_by_dot", &KernelPlan::sumByDot},
-                      Field{"pair_sums", &KernelPlan::pairSums});
+                      Field{"pair_sums", &KernelPlan::pairSums},
+                      Field{"tf32", &KernelPlan::tf32});
   }
 };
 

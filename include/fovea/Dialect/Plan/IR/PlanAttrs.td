@@ -200,6 +200,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | tau | growth of the row maximum, in powers of two, up to which the `conditional` and `lazy` recurrences do not rescale | | 8 |
     | sum_by_dot | row sums are computed by the MMA unit, from the rounded probabilities | | |
     | pair_sums | the kernel also computes the sums over pairs of rows and columns: gradients of captured tensors | | |
+    | tf32 | dots of f32 round their factors to tf32; otherwise they have about the error of f32. Follows from the op, whatever a schedule says | | |
 
     `order` lists the steps of an iteration, in order, each with its stage
     (`#plan.step`). `warp-schedule-loops` derives the stages and places of all

@@ -269,12 +269,13 @@ class Warp_Unit<string attrName, string attrMnemonic, list<string> methods = []>
 
 def Warp_MmaSyncUnitAttr
     : Warp_Unit<"MmaSyncUnit", "mma_sync_unit",
-                ["isAsynchronous", "getOperandLayout"]> {
+                ["isAsynchronous", "getOperandLayout", "getSumStep"]> {
   let summary = "the MMA unit of mma.sync";
   let description = [{
-    Synchronous MMA of one warp (mma.sync.m16n8k16): operands are in registers,
-    and the result is available when the instruction returns. Accumulators have
-    the layout `#warp.mma_sync`.
+    Synchronous MMA of one warp (mma.sync.m16n8k16, for f32 mma.sync.m16n8k8
+    with tf32 operands): operands are in registers, and the result is available
+    when the instruction returns. Accumulators have the layout
+    `#warp.mma_sync`.
   }];
 }
 

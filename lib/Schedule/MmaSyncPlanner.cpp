@@ -29,10 +29,11 @@ using namespace fovea;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Schedules by the larger head dim. All of them fit 99 KiB, the smallest
-/// shared memory of these targets.
+/// Schedules by the larger head dim, the first that fits shared memory. The
+/// last of each head dim fits 99 KiB, the smallest of these targets.
 struct MmaSyncEntry {
-  int64_t headDim, tileM, tileN, queryInRegisters, minBlocks, warps = 4;
+  int64_t headDim, tileM, tileN, queryInRegisters, minBlocks, warps = 4,
+                                                              stages = 2;
 
   ScheduleFields get() const {
     ScheduleFields fields;
@@ -41,6 +42,7 @@ struct MmaSyncEntry {
     fields.queryInRegisters = queryInRegisters;
     fields.minBlocks = minBlocks;
     fields.warps = warps;
+    fields.stages = stages;
     return fields;
   }
 };
@@ -51,10 +53,13 @@ static constexpr MmaSyncEntry kMmaSyncTable[] = {
     {128, 64, 64, 0, 2}, {192, 64, 48, 0, 1}, {256, 64, 32, 0, 1},
 };
 
-/// For matrices of f32, with four warps but for head dim 256.
+/// For matrices of f32.
 static constexpr MmaSyncEntry kWordTable[] = {
-    {32, 128, 64, 0, 2}, {64, 128, 32, 0, 2}, {96, 64, 32, 0, 2},
-    {128, 64, 32, 0, 2}, {192, 64, 16, 0, 1}, {256, 32, 16, 0, 1, 2},
+    {32, 128, 64, 0, 2},    {64, 64, 64, 0, 2},
+    {96, 64, 32, 0, 2},     {128, 128, 32, 0, 1, 8},
+    {128, 64, 32, 0, 2},    {192, 128, 16, 0, 1, 8},
+    {192, 64, 16, 0, 1},    {256, 128, 16, 0, 1, 8, 1},
+    {256, 32, 16, 0, 1, 2},
 };
 
 //===----------------------------------------------------------------------===//
@@ -154,10 +159,15 @@ MmaSyncPlanner::decide(const ScheduleProblem &problem,
                        std::optional<plan::RecurrenceKind>) const {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   ArrayRef<MmaSyncEntry> table =
-      problem.bits.query == 32 ? kWordTable : kMmaSyncTable;
-  ScheduleFields fields = llvm::find_if(table, [&](const MmaSyncEntry &entry) {
-                            return headDim <= entry.headDim;
-                          })->get();
+      problem.bits.query == 32 ? ArrayRef(kWordTable) : ArrayRef(kMmaSyncTable);
+  ScheduleFields fields =
+      llvm::find_if(table, [&](const MmaSyncEntry &entry) {
+        bool isLast = &entry == &table.back() ||
+                      std::next(&entry)->headDim != entry.headDim;
+        return headDim <= entry.headDim &&
+               (isLast || getSharedMemory(problem, entry.get()) <=
+                              problem.target->sharedMemory);
+      })->get();
   fitToBlocks(
       problem.queryBlock,
       [&](int64_t tileN) { return problem.fitsKeys(tileN); }, unit, fields);
@@ -299,12 +309,11 @@ static void shareColumns(const BackwardProblem &problem,
                          ScheduleFields &fields) {
   constexpr int64_t kSharingWarps = 8;
   bool isWide = problem.getColumns() > kMostSharedColumns;
-  if (problem.diagonals > 0 ||
-      (problem.elementBits != 32 &&
-       (!isWide || fields.tileM != kAccumulatingRows)))
+  if (problem.diagonals > 0 || (problem.elementBits != 32 &&
+                                (!isWide || fields.tileM != kAccumulatingRows)))
     return;
-  int64_t columns = std::gcd(std::gcd(problem.headDim, problem.valueHeadDim),
-                             fields.tileN);
+  int64_t columns =
+      std::gcd(std::gcd(problem.headDim, problem.valueHeadDim), fields.tileN);
   for (int64_t columnWarps : {4, 2})
     if (columns % (unit.getColumnStep() * columnWarps) == 0) {
       fields.warps = columnWarps * std::min(kSharingWarps / columnWarps,

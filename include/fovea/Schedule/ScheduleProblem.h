@@ -41,6 +41,8 @@ struct ScheduleProblem {
   bool lse = true;
   /// Maximum number of rows of a tile if known, else 0.
   int64_t rows = 0;
+  /// Number of key heads if known, else 0.
+  int64_t keyHeads = 0;
   /// There is a score_mod.
   bool scoreMod = false;
   /// Dropout changes P after its row sum and before its product with V.
@@ -85,10 +87,13 @@ struct ScheduleProblem {
   }
   /// Keys of the shortest pieces of split keys, if cuts must not depend on
   /// other sequences, or else 0: long enough to hide that each piece starts and
-  /// stores a state of its own.
+  /// stores a state of its own. Sequences with few key heads have few pieces,
+  /// and shorter ones use more SMs.
   int64_t getSplit() const {
-    constexpr int64_t kInvariantSplit = 512;
-    return invariant ? kInvariantSplit : 0;
+    constexpr int64_t kFewHeads = 4, kSplit = 1024, kSplitOfFewHeads = 512;
+    if (!invariant)
+      return 0;
+    return keyHeads != 0 && keyHeads < kFewHeads ? kSplitOfFewHeads : kSplit;
   }
   /// Pages of a multiple of so many rows may share a tile: the rows of one
   /// repetition of a swizzle pattern. The rows of other pages are copied by

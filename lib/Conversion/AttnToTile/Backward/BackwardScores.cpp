@@ -126,8 +126,8 @@ Value fovea::extendScores(const BackwardKernel &kernel, Value rounded) {
 }
 
 Value fovea::roundScores(const BackwardKernel &kernel, Value scores) {
-  RankedTensorType type =
-      kernel.getScoreType(attn::BackwardOp(kernel.op).getQueryType().getElementType());
+  RankedTensorType type = kernel.getScoreType(
+      attn::BackwardOp(kernel.op).getQueryType().getElementType());
   return scores.getType() == type
              ? scores
              : kernel.kb.make<arith::TruncFOp>(type, scores);

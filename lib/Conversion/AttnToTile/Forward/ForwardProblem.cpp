@@ -164,6 +164,8 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
   problem.lse = static_cast<bool>(op.getLse());
   problem.scoreBits = boxes.bits;
   problem.rows = heads.getRows();
+  int64_t keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  problem.keyHeads = ShapedType::isDynamic(keyHeads) ? 0 : keyHeads;
   if (keys.packsQueries() && !heads)
     problem.rows = keys.mostQueries;
   problem.fewRows =

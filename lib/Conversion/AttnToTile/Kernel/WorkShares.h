@@ -19,8 +19,8 @@
 
 namespace fovea {
 
-/// Most pieces of fixed size of a sequence: two per SM of large GPUs, and a power
-/// of two, which most lengths are multiples of.
+/// Most pieces of fixed size of a sequence: two per SM of large GPUs, and a
+/// power of two, which most lengths are multiples of.
 inline constexpr int64_t kPiecesOfSequence = 256;
 
 /// The tiles of `tileM` of the `rows` of each head and batch entry.

@@ -32,10 +32,10 @@ using namespace fovea;
 // Bytes of a block's row, which one instruction reduces over.
 static constexpr int64_t kBlockBytes = 32;
 
-// The bits of an f32 that mma.sync reads for tf32. It ignores the others, and so
-// rounds towards zero. Factors are therefore first multiplied by this number,
-// which adds half of the last bit that is read to an average factor: one
-// instruction, where cvt.rna.tf32 is four.
+// The bits of an f32 that mma.sync reads for tf32. It ignores the others, and
+// so rounds towards zero. Factors are therefore first multiplied by this
+// number, which adds half of the last bit that is read to an average factor:
+// one instruction, where cvt.rna.tf32 is four.
 static constexpr int32_t kKeptBits = ~0x1fff;
 static constexpr float kRoundingFactor = 1.0f + 0.7f * 0x1p-11f;
 
@@ -461,22 +461,22 @@ SmallVector<Value, 4> Product::emitStart(ArrayRef<Value> acc, OpBuilder &b) {
   if (!isSplit())
     return llvm::to_vector<4>(acc);
   Type f32 = b.getF32Type();
-  Value zero = LLVM::ConstantOp::create(b, op.getLoc(), f32,
-                                        b.getF32FloatAttr(0.0));
+  Value zero =
+      LLVM::ConstantOp::create(b, op.getLoc(), f32, b.getF32FloatAttr(0.0));
   return SmallVector<Value, 4>(acc.size(), zero);
 }
 
 void Product::emitEnd(ArrayRef<Value> sum, MutableArrayRef<Value> acc,
                       OpBuilder &b) {
   for (auto [place, value] : llvm::zip(acc, sum))
-    place = isSplit() ? LLVM::FAddOp::create(b, op.getLoc(), place, value)
-                            .getResult()
-                      : value;
+    place = isSplit()
+                ? LLVM::FAddOp::create(b, op.getLoc(), place, value).getResult()
+                : value;
 }
 
 FirstOperand::FirstOperand(Product &product, Value value, OpBuilder &b)
-    : sumsRows(product.op.getTransposeA()),
-      hasWords(product.element.isF32()), steps(product.steps) {
+    : sumsRows(product.op.getTransposeA()), hasWords(product.element.isF32()),
+      steps(product.steps) {
   Location loc = product.op.getLoc();
   warp::MmaSyncAttr layout = product.layout;
   auto buffer = dyn_cast<MemRefType>(product.op.getA().getType());
@@ -622,8 +622,8 @@ static void emitSteps(Product &product, FirstOperand &left,
           }
     for (int64_t row = 0; row < product.rowBlocks; ++row)
       for (int64_t half = 0; half < 2; ++half)
-        product.emitEnd(sums[row * 2 + half],
-                        acc.slice(getPlace(row, half), 4), b);
+        product.emitEnd(sums[row * 2 + half], acc.slice(getPlace(row, half), 4),
+                        b);
   }
 }
 

@@ -18,8 +18,7 @@ using namespace fovea::attn;
 
 /// Names of the attributes that all attention ops have.
 static constexpr StringLiteral kScale("scale"), kLayout("layout"),
-    kTf32("tf32"),
-    kSequence("sequence"), kCaptureNumbers("captureNumbers"),
+    kTf32("tf32"), kSequence("sequence"), kCaptureNumbers("captureNumbers"),
     kCaptureNames("captureNames"), kDropout("dropout"),
     kDropoutGenerator("dropoutGenerator"), kBlockSize("blockSize"),
     kOperandSegments("operandSegmentSizes");
@@ -387,8 +386,9 @@ void fovea::attn::printVariantRegions(OpAsmPrinter &p, AttentionOpInterface op,
     p.printNewline();
   p.decreaseIndent();
   SmallVector<StringRef> elided = {
-      kScale,        kLayout,  kTf32,             kSequence,  kCaptureNumbers,
-      kCaptureNames, kDropout, kDropoutGenerator, kBlockSize, kOperandSegments};
+      kScale,          kLayout,         kTf32,    kSequence,
+      kCaptureNumbers, kCaptureNames,   kDropout, kDropoutGenerator,
+      kBlockSize,      kOperandSegments};
   llvm::append_range(elided, own);
   p.printOptionalAttrDict(op->getAttrs(), elided);
   p << (hasRegions ? ": " : " : ");

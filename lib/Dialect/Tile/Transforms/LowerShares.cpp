@@ -15,6 +15,7 @@
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
+#include "fovea/Support/CloneBody.h"
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,9 +58,6 @@ private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
-  /// Clones the ops of a region, with values for its arguments; returns what
-  /// the region yields.
-  SmallVector<Value> inlineRegion(Region &region, ValueRange arguments);
   /// The slot of piece `part`, which is not 0 unless the op has `slots`.
   Value emitSlot(Value part);
   Value emitFirstSlot();
@@ -75,18 +73,6 @@ private:
   int64_t unroll;
 };
 } // namespace
-
-SmallVector<Value> JoinLowering::inlineRegion(Region &region,
-                                              ValueRange arguments) {
-  IRMapping mapping;
-  Block &block = region.front();
-  mapping.map(block.getArguments(), arguments);
-  for (Operation &inner : block.without_terminator())
-    b.clone(inner, mapping);
-  return llvm::map_to_vector(
-      block.getTerminator()->getOperands(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
-}
 
 Value JoinLowering::emitFirstSlot() {
   if (op.getSlot())
@@ -155,8 +141,8 @@ SmallVector<Value> JoinLowering::emitPieces(Value row, ValueRange state) {
     Value part = loop.getInductionVar();
     if (index != 0) {
       part = arith::AddIOp::create(b, part, constant(index));
-      exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ule, part,
-                                             last));
+      exists.push_back(
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ule, part, last));
       part = arith::MinUIOp::create(b, part, last);
     }
     loaded.push_back(loadState(emitSlot(part), row));
@@ -165,7 +151,7 @@ SmallVector<Value> JoinLowering::emitPieces(Value row, ValueRange state) {
   for (auto [piece, isPiece] : llvm::zip(loaded, exists)) {
     SmallVector<Value> before = combined;
     combined.append(piece);
-    combined = inlineRegion(op.getCombine(), combined);
+    combined = cloneBody(b, op.getCombine(), combined);
     // No branch: LLVM would move the loads into it, one after another.
     if (isPiece)
       for (auto [after, old] : llvm::zip(combined, before))
@@ -183,7 +169,7 @@ void JoinLowering::emitRows() {
   Value row = rows.getInductionVar();
   SmallVector<Value> state = emitPieces(row, loadState(emitFirstSlot(), row));
   state.insert(state.begin(), row);
-  inlineRegion(op.getEach(), state);
+  cloneBody(b, op.getEach(), state);
 }
 
 void JoinLowering::lower() {
@@ -192,7 +178,7 @@ void JoinLowering::lower() {
   named("is_whole", isWhole);
   auto branch = scf::IfOp::create(b, loc, isWhole, /*withElseRegion=*/true);
   b.setInsertionPoint(branch.thenYield());
-  inlineRegion(op.getWhole(), op.getStates());
+  cloneBody(b, op.getWhole(), op.getStates());
   b.setInsertionPoint(branch.elseYield());
   storeState();
   auto isLast =

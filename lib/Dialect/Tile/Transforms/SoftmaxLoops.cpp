@@ -8,8 +8,6 @@
 
 #include "SoftmaxLoops.h"
 
-#include "mlir/IR/IRMapping.h"
-
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
@@ -49,17 +47,6 @@ ResultRange SoftmaxLoopWriter::forEachBlock(ArrayRef<StringRef> names,
   return loop.getResults();
 }
 
-SmallVector<Value> SoftmaxLoopWriter::inlineAll(Region &region,
-                                                ValueRange arguments) {
-  IRMapping mapping;
-  mapping.map(region.getArguments(), arguments);
-  for (Operation &inner : region.front().without_terminator())
-    b.clone(inner, mapping);
-  return llvm::map_to_vector(
-      region.front().getTerminator()->getOperands(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
-}
-
 Value SoftmaxLoopWriter::roundWeights(Value weights) {
   RankedTensorType roundedType =
       tileLike(scoresType, scoresType.getShape(), op.getValueElementType());
@@ -73,7 +60,7 @@ SmallVector<Value> SoftmaxLoopWriter::accumulate(Value j, Value weights,
   if (!op.getWeights().empty())
     weights = inlineRegion(op.getWeights(), {j, weights});
   weights = staged("p", named("p", roundWeights(weights)));
-  SmallVector<Value> values = inlineAll(op.getValues(), {j});
+  SmallVector<Value> values = cloneBody(b, op.getValues(), {j});
   SmallVector<Value> next;
   for (auto [part, acc] : llvm::enumerate(accs)) {
     auto [tile, first, isWhole] = op.getValueColumns(part);

@@ -18,6 +18,7 @@
 #include "SoftmaxReference.h"
 
 #include "fovea/Dialect/Launch/IR/PassRemarks.h"
+#include "fovea/Support/CloneBody.h"
 #include "fovea/Support/ValueNames.h"
 
 #include <optional>
@@ -121,11 +122,9 @@ private:
         llvm::SmallVector<mlir::Location>(types.size(), b.getLoc()));
   }
 
-  /// Clones the region and returns its yielded values, or the only one.
-  llvm::SmallVector<Value> inlineAll(mlir::Region &region,
-                                     ValueRange arguments);
+  /// Clones the region and returns the only yielded value.
   Value inlineRegion(mlir::Region &region, ValueRange arguments) {
-    return inlineAll(region, arguments).front();
+    return cloneBody(b, region, arguments).front();
   }
   Value scoresOf(Step step) {
     return named("scores",

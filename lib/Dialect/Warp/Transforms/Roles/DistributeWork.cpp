@@ -16,6 +16,7 @@
 #include "Pipelines/Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/CloneBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -96,8 +97,6 @@ private:
   Value choose(Value condition, Value x, Value y) {
     return arith::SelectOp::create(b, loc, condition, x, y);
   }
-  /// Clones a region with one block; returns what it yields.
-  SmallVector<Value> emitRegion(Region &region, ValueRange arguments);
   /// The blocks of a tile of an item of `group`, and the blocks of a piece if
   /// pieces have a fixed size.
   SmallVector<Value> emitExtent(Value group, Value tile);
@@ -137,29 +136,17 @@ private:
 };
 } // namespace
 
-SmallVector<Value> ShareDistribution::emitRegion(Region &region,
-                                                 ValueRange arguments) {
-  IRMapping mapping;
-  Block &block = region.front();
-  mapping.map(block.getArguments(), arguments);
-  for (Operation &inner : block.without_terminator())
-    b.clone(inner, mapping);
-  return llvm::map_to_vector(
-      block.getTerminator()->getOperands(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
-}
-
 SmallVector<Value> ShareDistribution::emitExtent(Value group, Value tile) {
   if (op.hasTiles())
-    return emitRegion(op.getExtent(), {group, tile});
-  return emitRegion(op.getExtent(), group);
+    return cloneBody(b, op.getExtent(), {group, tile});
+  return cloneBody(b, op.getExtent(), group);
 }
 
 Value ShareDistribution::emitBlocksOfGroup(Value group) {
   if (!op.hasTiles())
     return arith::MulIOp::create(b, emitExtent(group, Value()).front(),
                                  op.getPer());
-  Value tiles = emitRegion(op.getTiles(), group).front();
+  Value tiles = cloneBody(b, op.getTiles(), group).front();
   auto loop = scf::ForOp::create(b, loc, constant(0), tiles, constant(1),
                                  ValueRange{constant(0)});
   {
@@ -205,7 +192,7 @@ std::pair<Value, Value> ShareDistribution::emitNext(Value item, Value tile) {
   Value isOfGroup = isBelow(arith::RemUIOp::create(b, item, per),
                             arith::SubIOp::create(b, per, one));
   Value nextTile = arith::AddIOp::create(b, tile, one);
-  Value hasTile = isBelow(nextTile, emitRegion(op.getTiles(), group).front());
+  Value hasTile = isBelow(nextTile, cloneBody(b, op.getTiles(), group).front());
   Value back = choose(hasTile, arith::MulIOp::create(b, group, per), next);
   return {choose(isOfGroup, next, back),
           choose(isOfGroup, tile, choose(hasTile, nextTile, zero))};

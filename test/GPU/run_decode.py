@@ -92,7 +92,7 @@ class Batch:
         return *pools, self.list_pages(table, lengths) if self.listed else table
 
     def list_pages(self, table, lengths):
-        """The pages of all sequences behind one another, before others, and their offsets."""
+        """The pages of all sequences one after the other, then unused entries, and their offsets."""
         counts = [-(-length // self.page) for length in lengths]
         indices = torch.full((table.numel(),), -7, device="cuda", dtype=torch.int32)
         ends = torch.tensor([0, *counts]).cumsum(0)

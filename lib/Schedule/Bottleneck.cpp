@@ -23,6 +23,9 @@ using namespace fovea;
 
 // Bytes of shared memory that an SM reads or writes in a cycle.
 static constexpr int64_t kSharedRate = 128;
+// Bytes of device memory per SM and cycle: 4.8 TB/s by 132 SMs of 1.755 GHz, an
+// H200 (NVIDIA's data sheet). An H100 has 14.
+static constexpr int64_t kMemoryRate = 20;
 // Polynomials replace exponentials in blocks of this many columns.
 static constexpr int64_t kColumnBlock = 8;
 
@@ -35,6 +38,25 @@ static int64_t getHeadDim(launch::AbiOp kernel, StringRef name,
         tensor.getType().getRank() == 4 && !tensor.getType().isDynamicDim(3))
       return tensor.getType().getDimSize(3);
   return 0;
+}
+
+/// The number of queries that share a key head, over all query heads; 0 if it
+/// is not static.
+static int64_t countRowsOfKeys(launch::AbiOp kernel) {
+  int64_t queries = 0, keyHeads = 0;
+  for (auto tensor : kernel.getTensors().getAsRange<launch::TensorAttr>()) {
+    ArrayRef<int64_t> shape = tensor.getType().getShape();
+    if (shape.size() != 4 || tensor.getAccess() != launch::Access::Read)
+      continue;
+    // The layouts (B, H, S, D) and (B, S, H, D) have the same product.
+    if (tensor.getName() == "q" && !ShapedType::isDynamic(shape[1]) &&
+        !ShapedType::isDynamic(shape[2]))
+      queries = shape[1] * shape[2];
+    if (tensor.getName() == "k" &&
+        ShapedType::isDynamic(shape[1]) != ShapedType::isDynamic(shape[2]))
+      keyHeads = ShapedType::isDynamic(shape[1]) ? shape[2] : shape[1];
+  }
+  return keyHeads == 0 ? 0 : queries / keyHeads;
 }
 
 std::optional<BlockCycles> fovea::getBlockCycles(launch::AbiOp kernel) {
@@ -57,9 +79,12 @@ std::optional<BlockCycles> fovea::getBlockCycles(launch::AbiOp kernel) {
       keys * plan.getDot("o").operandByFma / 100 / kColumnBlock * kColumnBlock;
   // One more exponential per row rescales.
   int64_t exponentials = rows * (keys - byPolynomial + 1);
+  int64_t rowsOfKeys = countRowsOfKeys(kernel);
+  bool readsOnce = rowsOfKeys != 0 && rowsOfKeys <= rows;
   return BlockCycles{2 * rows * keys * (d + dv) / target->dotRate,
                      (read + copied) / kSharedRate,
-                     exponentials / target->specialRate};
+                     exponentials / target->specialRate,
+                     readsOnce ? copied / kMemoryRate : 0};
 }
 
 std::string fovea::explainBottleneck(launch::AbiOp kernel) {
@@ -69,14 +94,16 @@ std::string fovea::explainBottleneck(launch::AbiOp kernel) {
     return llvm::formatv("kernel '{0}': no bottleneck is computed; the model "
                          "covers forward kernels with wgmma or tcgen05",
                          name);
-  std::pair<int64_t, StringRef> units[] = {
+  SmallVector<std::pair<int64_t, StringRef>> units = {
       {cycles->dots, "dots"},
       {cycles->sharedMemory, "shared memory"},
       {cycles->exponentials, "exponentials"}};
+  if (cycles->deviceMemory != 0)
+    units.push_back({cycles->deviceMemory, "device memory"});
   auto most = llvm::max_element(units, llvm::less_first());
   std::string others;
   for (auto &unit : units)
-    if (&unit != most)
+    if (&unit != &*most)
       others += llvm::formatv("{0}{1} {2}", others.empty() ? "" : ", ",
                               unit.second, unit.first);
   plan::KernelAttr plan = kernel.getPlan();

@@ -13,6 +13,9 @@
 // REDEFINE: %{target} = sm_80
 // RUN: %{why} | FileCheck %s --check-prefix=OTHER
 // OTHER: kernel 'dense': no bottleneck is computed; the model covers forward kernels with wgmma or tcgen05
+// All queries that share keys fit a tile: 64 keys of K and V, 32 KiB, at 20 bytes per cycle.
+// RUN: fovea-compile %examples/gqa_decode.mlir --target=sm_90a --why -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECODE
+// DECODE: bound by device memory: 1638 cycles of an SM for 64 queries and 64 keys (dots 512, shared memory 640,
 // RUN: not fovea-compile %s --why --emit=tile 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: --why requires --emit=ptx or --emit=cubin
 func.func @dense(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16> {

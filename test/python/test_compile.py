@@ -295,7 +295,7 @@ def test_errors_name_lines_of_python(fovea):
         return s + t[q, k, q]  # the line
 
     line = score.__code__.co_firstlineno + 1
-    spec = fovea.attention(score, dtype="f32", head_dim=16, captures={"t": ("f32", (None, None, None))})
+    spec = fovea.attention(score, head_dim=12, captures={"t": ("f32", (None, None, None))})
     with pytest.raises(fovea.CompileError) as error:
         fovea.compile(spec, cache=False)
     assert error.value.diagnostics[0].message

@@ -41,7 +41,7 @@ def test_target(support, target):
 @pytest.mark.parametrize("target", FULLY)
 def test_programs(support, target):
     """The page's entries about programs; results are kept for the test of the page."""
-    assert support.types_of(target) == ("bf16", "f16") and support.head_dims_hold(target) and support.parts_compile(target)
+    assert support.types_of(target) == ("bf16", "f16", "f32") and support.head_dims_hold(target) and support.parts_compile(target)
     assert support.forms_of(target, False) == support.FORMS == ("dense", "lengths", "packed", "paged")
     assert support.forms_of(target, True) == ("dense", "lengths", "packed")
 
@@ -82,8 +82,5 @@ def test_what_is_missing(fovea, support):
     """The page's last table: each entry gives an error message."""
     with pytest.raises(ValueError, match="unknown dtype 'f8E4M3FN'"):
         fovea.attention(dtype="f8E4M3FN", head_dim=64)
-    for program, target, message in (
-        (fovea.attention(dtype="f32", head_dim=64), "sm_90a", "found f32 query"), (fovea.attention(head_dim=576), "sm_90a", "up to 256"),
-    ):
-        with pytest.raises(fovea.CompileError, match=message):
-            fovea.compile(program, target=target, cache=False)
+    with pytest.raises(fovea.CompileError, match="up to 256"):
+        fovea.compile(fovea.attention(head_dim=576), target="sm_90a", cache=False)

@@ -30,6 +30,10 @@ struct BlockCycles {
   int64_t sharedMemory;
   /// Of the unit for exponentials.
   int64_t exponentials;
+  /// Of an SM's share of device memory for K and V, if all queries that share a
+  /// key head fit a tile, so that each key is read once; otherwise 0, as tiles
+  /// find K and V in L2.
+  int64_t deviceMemory;
 };
 
 /// Returns the cycles of a forward kernel whose dots read shared memory; none

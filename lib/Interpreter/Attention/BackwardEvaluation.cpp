@@ -93,6 +93,7 @@ private:
     if (frame.getPrecision() == Precision::Typed)
       roundTo(*getElementKind(getElementTypeOrSelf(like.getType())), data,
               count);
+    this->roundFactors(data, count);
   }
 
   /// Records a row whose probabilities sum to `total`, to detect LSEs to base

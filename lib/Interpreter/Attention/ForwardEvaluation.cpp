@@ -143,6 +143,7 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
   if (frame.getPrecision() == Precision::Typed)
     roundTo(*getElementKind(op.getValueType().getElementType()), weights.get(),
             block.count * keys);
+  this->roundFactors(weights.get(), block.count * keys);
   sumValues(block, maskLanes, weights.get(), sums.get());
   for (int64_t i = 0; i < block.count; ++i)
     writeRow(block, i, sums.get() + i * width, lseValues[i]);

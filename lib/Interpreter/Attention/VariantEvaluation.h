@@ -54,11 +54,15 @@ protected:
   int64_t getKeyHead(int64_t head) const {
     return head / (queryRows.heads / keyRows.heads);
   }
+  /// Rounds factors of products to tf32 if the op allows it and the precision
+  /// is that of types.
+  void roundFactors(T *data, int64_t count) const;
   /// Gathers the block's rows of a tensor that has the queries' batch, heads
-  /// and rows.
+  /// and rows, as factors of products.
   std::unique_ptr<T[]> gatherRows(const RowBlock &block, const Array &array,
                                   const RowIndex &rows) const;
-  /// Gathers the rows of K or V that belong to the block's sequence and head.
+  /// Gathers the rows of K or V that belong to the block's sequence and head,
+  /// as factors of products.
   std::unique_ptr<T[]> gatherKeys(const RowBlock &block, const Array &array,
                                   const RowIndex &rows) const;
   /// Products of query rows and key rows of width `depth`.
@@ -123,6 +127,18 @@ llvm::FailureOr<std::vector<Sequence>> VariantEvaluation<T>::findSequences() {
 }
 
 template <typename T>
+void VariantEvaluation<T>::roundFactors(T *data, int64_t count) const {
+  constexpr uint32_t kDroppedBits = 0x1fff, kHalf = 0x1000;
+  if (!attn::AttentionOpInterface(variant).getTf32() ||
+      frame.getPrecision() != Precision::Typed)
+    return;
+  for (int64_t n = 0; n < count; ++n)
+    if (std::isfinite(data[n]))
+      data[n] = llvm::bit_cast<float>(
+          (llvm::bit_cast<uint32_t>(float(data[n])) + kHalf) & ~kDroppedBits);
+}
+
+template <typename T>
 std::unique_ptr<T[]>
 VariantEvaluation<T>::gatherRows(const RowBlock &block, const Array &array,
                                  const RowIndex &rows) const {
@@ -132,6 +148,7 @@ VariantEvaluation<T>::gatherRows(const RowBlock &block, const Array &array,
                     rows(block.sequence->batch, block.head,
                          block.sequence->firstQuery + block.first + i),
                 rows.width, gathered.get() + i * rows.width);
+  roundFactors(gathered.get(), block.count * rows.width);
   return gathered;
 }
 
@@ -145,6 +162,7 @@ VariantEvaluation<T>::gatherKeys(const RowBlock &block, const Array &array,
   for (auto [j, row] : llvm::enumerate(block.sequence->keys))
     std::copy_n(array.data<T>() + rows(row.batch, head, row.row), rows.width,
                 gathered.get() + j * rows.width);
+  roundFactors(gathered.get(), block.sequence->keys.size() * rows.width);
   return gathered;
 }
 

@@ -264,7 +264,10 @@ static int64_t getFragmentWarps(RankedTensorType tile,
   unsigned bits = tile.getElementTypeBitWidth();
   if (isa_and_present<warp::OperandAttr>(layout))
     return bits == 8 ? layout.getRowWarps() : 0;
-  return layout && bits == 16 ? layout.getFragmentWarps() : 0;
+  // mma.sync sums f32 in the order of accumulators.
+  bool isFragment =
+      bits == 16 || (bits == 32 && isa_and_present<warp::MmaSyncAttr>(layout));
+  return layout && isFragment ? layout.getFragmentWarps() : 0;
 }
 
 namespace {
@@ -294,9 +297,24 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
     if (rowsOfCta != tile.getDimSize(0))
       firstRow = arith::RemUIOp::create(rewriter, loc, firstRow,
                                         emitI32(rewriter, loc, rowsOfCta));
-    BlockLoader loader(rewriter, loc, adaptor.getSource(),
-                       op.getSource().getType(), /*rowsFirst=*/true, firstRow);
     SmallVector<Value> words;
+    MemRefType source = op.getSource().getType();
+    if (tile.getElementType().isF32()) {
+      Value firstBlock = arith::DivUIOp::create(rewriter, loc, firstRow,
+                                                emitI32(rewriter, loc, 16));
+      WordLoader loader(rewriter, loc, adaptor.getSource(), source,
+                        /*summedRows=*/false, /*pairs=*/true, firstBlock);
+      for (int64_t row = 0; row < rowBlocks; ++row)
+        for (int64_t column = 0; column < columnBlocks; ++column)
+          llvm::append_range(words, loader.load(column, row));
+      rewriter.replaceOp(
+          op,
+          packWords(rewriter, loc, words,
+                    cast<VectorType>(getTypeConverter()->convertType(tile))));
+      return success();
+    }
+    BlockLoader loader(rewriter, loc, adaptor.getSource(), source,
+                       /*rowsFirst=*/true, firstRow);
     for (int64_t row = 0; row < rowBlocks; ++row)
       for (int64_t column = 0; column < columnBlocks; ++column)
         llvm::append_range(words, loader.load(row, column, false));

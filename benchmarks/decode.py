@@ -12,8 +12,9 @@ its cache from memory. Contestants alternate in random order; the result is the 
 replays, per launch. R is the rate of the fastest kernel of the run that only reads memory, and
 `of R` the rate of the keys and values that a launch must read, over R. `--ragged` draws lengths
 log-uniformly from 128 to 32k. Pages of 0 are contiguous caches; the pages of all sequences are
-shuffled; `--listed` gives them as one list. `--invariant` adds the batch-invariant form. With
-`--target sm_80` our kernels use no TMA, wgmma and warp roles. The error is that of a sample of heads against float64, by norm.
+shuffled; `--listed` passes them as one list. `--invariant` adds the batch-invariant form. With
+`--target sm_80` our kernels use no TMA, wgmma and warp roles. The error is that of a sample of heads
+against float64, by norm.
 """
 
 import argparse

@@ -299,11 +299,11 @@ static int64_t getAccumulatingStages(const BackwardProblem &problem,
   return 1;
 }
 
-/// For wide heads, the accumulators of warps with 16 keys each would fill their
-/// registers, for f32 also for others. Up to eight warps then share the columns
-/// of all products, four per part of the rows if that divides the columns: the
-/// other operand is read half as often as with two. No warp then has complete
-/// rows, which values by relative position need.
+/// For wide heads, and for all heads of f32, the accumulators of warps with 16
+/// keys each would fill their registers. Up to eight warps then share the
+/// columns of all products, four per part of the rows if that divides the
+/// columns: the other operand is read half as often as with two. No warp then
+/// has complete rows, which values by relative position need.
 static void shareColumns(const BackwardProblem &problem,
                          plan::MatrixUnitAttrInterface unit,
                          ScheduleFields &fields) {
@@ -323,8 +323,8 @@ static void shareColumns(const BackwardProblem &problem,
     }
 }
 
-/// The largest square tiles of f32 with which a kernel can accumulate dQ.
-/// Warps that do not share columns keep fewer queries beside more columns.
+/// Chooses the largest square tile of f32 with which a kernel can accumulate
+/// dQ. If the warps do not share columns, wide heads need the smaller tile.
 static void chooseWordTiles(const BackwardProblem &problem,
                             plan::MatrixUnitAttrInterface unit,
                             ScheduleFields &fields) {

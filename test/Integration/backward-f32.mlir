@@ -1,6 +1,6 @@
 // Gradients of f32 tensors: products with the error of f32, and with tf32. Warps share the columns of wide heads.
 // REQUIRES: fovea-run
-// RUN: fovea-opt %s --attn-differentiate --attn-make-gradient=only-backward -o %t.mlir
+// RUN: fovea-opt %s --attn-make-gradient=only-backward -o %t.mlir
 // RUN: sed 's, tf32,,' %t.mlir > %t.exact.mlir
 // DEFINE: %{run} = fovea-run %t.exact.mlir --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=70,Skv=90 --check
 // RUN: %{run} --target=sm_80 --level=tile | FileCheck %s
@@ -9,7 +9,7 @@
 // RUN: %{run} --target=sm_90a --level=ptx | FileCheck %s
 // RUN: %{run} --target=sm_86 --level=ptx | FileCheck %s
 // RUN: fovea-run %t.mlir --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=70,Skv=90 --target=sm_80 --level=ptx --check | FileCheck %s
-// The check knows tf32: a kernel that rounds without permission fails.
+// The tolerance above allows for tf32. A kernel that rounds without permission fails the check.
 // RUN: not fovea-run %t.mlir --reference=%t.exact.mlir --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=70,Skv=90 --target=sm_80 --level=ptx --check | FileCheck %s --check-prefix=ROUNDED
 // CHECK: dq {{.*}}: passed
 // CHECK: dk {{.*}}: passed

@@ -241,8 +241,8 @@ static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
   return abi;
 }
 
-/// True if the results have about the error of f32, which approximate functions
-/// would exceed.
+/// True if the results must have about the error of f32. Approximate functions
+/// have a larger error.
 static bool hasErrorOfF32(attn::KernelOpInterface op) {
   auto attention = dyn_cast<attn::AttentionOpInterface>(op.getOperation());
   return attention && attention.getQueryType().getElementType().isF32() &&

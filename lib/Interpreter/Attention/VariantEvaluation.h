@@ -54,15 +54,15 @@ protected:
   int64_t getKeyHead(int64_t head) const {
     return head / (queryRows.heads / keyRows.heads);
   }
-  /// Rounds factors of products to tf32 if the op allows it and the precision
-  /// is that of types.
+  /// Rounds operands of products to tf32 if the op allows it and the evaluation
+  /// is typed.
   void roundFactors(T *data, int64_t count) const;
   /// Gathers the block's rows of a tensor that has the queries' batch, heads
-  /// and rows, as factors of products.
+  /// and rows, as operands of products.
   std::unique_ptr<T[]> gatherRows(const RowBlock &block, const Array &array,
                                   const RowIndex &rows) const;
   /// Gathers the rows of K or V that belong to the block's sequence and head,
-  /// as factors of products.
+  /// as operands of products.
   std::unique_ptr<T[]> gatherKeys(const RowBlock &block, const Array &array,
                                   const RowIndex &rows) const;
   /// Products of query rows and key rows of width `depth`.

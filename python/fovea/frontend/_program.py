@@ -24,8 +24,8 @@ BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
 #: Operands of the same lists transposed, which only programs of gradients have.
 QUERY_BLOCK_LISTS = ("partial_query_count", "partial_query_index", "full_query_count", "full_query_index")
 DROPOUT = ("dropout_seed", "dropout_offset")
-#: Operands that each call passes as lists: block-sparse lists, offsets of packed sequences, page tables and lengths. In
-#: the order of calls, which `lists_of` has for each program.
+#: Operands that each call passes as lists: block-sparse lists, offsets of packed sequences, page tables and lengths. A
+#: launch passes them in this order; `lists_of` must return the same order.
 LISTS = (*BLOCK_LISTS, *SEQUENCES["packed"], "page_table", *LISTED_PAGES)
 RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT, *LISTED_PAGES,
             *(name for names in SEQUENCES.values() for name in names)}

@@ -48,8 +48,8 @@ def append(
     lengths, page_table
         instead of slots: the new row t of sequence b goes to the position ``lengths[b] + t``
         of the sequence, which is row ``n % page`` of page ``page_table[b, n // page]`` for
-        position n. int32 (int64 is cast), (batch,) and (batch, pages of a sequence). Without page_table,
-        sequence b has page b of the cache. ``lengths`` are those before the call.
+        position n. int32 (int64 is cast), (batch,) and (batch, pages of a sequence). Without
+        page_table, sequence b has page b of the cache. ``lengths`` are those before the call.
     cu_seq
         with lengths, for rows (tokens, kv_heads, head_dim) of packed sequences: int32,
         (batch + 1,), the first token of each sequence, and the end.

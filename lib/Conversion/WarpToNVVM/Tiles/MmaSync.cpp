@@ -10,13 +10,13 @@
 // ldmatrix, and blocks are multiplied with mma.sync. Also loads first operands
 // into registers.
 //
-// mma.sync multiplies f32 only as tf32, with 10 of 23 fraction bits. Where the
-// plan has no 'tf32', an f32
-// `x` is therefore split into h = tf32(x) and l = x - h, and a product is
-// la hb + ha lb + ha hb, as in CUTLASS's 3xTF32. The missing la lb is below
-// 2^-22 of the product. Tensor cores round sums towards zero: in a long sum
-// that adds up. So they sum two steps, and an addition, which rounds to
-// nearest, adds that to the accumulator.
+// mma.sync multiplies f32 only as tf32, with 10 of 23 fraction bits. If the
+// plan has no 'tf32', an f32 `x` is therefore split into h = tf32(x) and
+// l = x - h, and a product is la hb + ha lb + ha hb, as in CUTLASS's 3xTF32.
+// The omitted la lb is below 2^-22 of the product. Tensor cores round sums
+// towards zero, and the errors of a long sum add up. Therefore the instructions
+// of two k-steps start from zero, and an f32 addition, which rounds to nearest,
+// adds their sum to the accumulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +32,12 @@ using namespace fovea;
 // Bytes of a block's row, which one instruction reduces over.
 static constexpr int64_t kBlockBytes = 32;
 
-// The bits of an f32 that mma.sync reads for tf32. It ignores the others, and
-// so rounds towards zero. Factors are therefore first multiplied by this
-// number, which adds half of the last bit that is read to an average factor:
-// one instruction, where cvt.rna.tf32 is four.
+// mma.sync reads these bits of a tf32 operand and ignores the others, so it
+// rounds towards zero.
 static constexpr int32_t kKeptBits = ~0x1fff;
+// Operands are multiplied by this factor before the truncation, which adds half
+// of the last kept bit to an operand of average magnitude. cvt.rna.tf32 rounds
+// to nearest, but takes four instructions instead of one.
 static constexpr float kRoundingFactor = 1.0f + 0.7f * 0x1p-11f;
 
 namespace {
@@ -135,15 +136,17 @@ private:
 } // namespace
 
 namespace {
-/// Loads blocks of 8 summed by 16 other elements of 32 bits, which ldmatrix
-/// can't transpose. A lane's words of an instruction are those of the
-/// summed elements `t` and `t + 4` for lane `t` of a quad; with `pairs` those
-/// of `2 t` and `2 t + 1`, which are the lane's columns of an accumulator. The
-/// order of a sum's terms is free if both operands have the same.
+/// Loads blocks of 32-bit elements, 8 along the summed dimension k by 16 along
+/// the other dimension. ldmatrix cannot transpose such elements. For each
+/// instruction, lane `t` of a quad loads the elements k = `t` and `t + 4`. With
+/// `pairs` it loads `2 t` and `2 t + 1`, the columns of an accumulator that the
+/// lane holds; a sum does not depend on the order of k if both operands have
+/// the same order.
 class WordLoader {
 public:
-  /// `summedRows`: the sum is over rows of the buffer, otherwise over columns.
-  /// `firstBlock` is null or the first of the 16 others, in blocks.
+  /// With `summedRows`, k runs along the rows of the buffer, otherwise along
+  /// the columns. `firstBlock` is the first block along the other dimension;
+  /// null for 0.
   WordLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
              bool summedRows, bool pairs, Value firstBlock)
       : b(b), loc(loc), type(type), rowBytes(warp::getRowBytes(type)),
@@ -171,8 +174,8 @@ public:
                        kOthersBytes);
   }
 
-  /// Returns the words of (half of the sum, half of the others): 0 0, 1 0, 0 1,
-  /// 1 1.
+  /// Returns four words, in the order (k half, other half) = (0, 0), (1, 0),
+  /// (0, 1), (1, 1).
   SmallVector<Value, 4> load(int64_t step, int64_t block) {
     SmallVector<Value, 4> words;
     for (int64_t half : {0, 1})
@@ -182,7 +185,7 @@ public:
   }
 
 private:
-  /// Bytes of 16 words, and the columns of an accumulator that a lane has.
+  /// Bytes of 16 words, and adjacent accumulator columns of a lane.
   static constexpr int64_t kOthersBytes = 64, kPairWords = 2;
 
   Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
@@ -264,7 +267,7 @@ static int64_t getFragmentWarps(RankedTensorType tile,
   unsigned bits = tile.getElementTypeBitWidth();
   if (isa_and_present<warp::OperandAttr>(layout))
     return bits == 8 ? layout.getRowWarps() : 0;
-  // mma.sync sums f32 in the order of accumulators.
+  // For f32, the order of k is that of accumulator columns.
   bool isFragment =
       bits == 16 || (bits == 32 && isa_and_present<warp::MmaSyncAttr>(layout));
   return layout && isFragment ? layout.getFragmentWarps() : 0;
@@ -377,8 +380,11 @@ struct Product {
   warp::MmaSyncAttr layout;
   Type element;
   int64_t rowBlocks = 0, columnBlocks = 0, steps = 0;
-  /// Parts of factors, and steps that are summed without the accumulator, or 1.
-  int64_t parts = 1, stepsOfSum = 1;
+  /// tf32 parts of each operand.
+  int64_t parts = 1;
+  /// The k-steps of one call of `emitSteps`. If operands are split, these are
+  /// summed from zero.
+  int64_t stepsOfSum = 1;
 
   Product(warp::DotOp op, warp::MmaSyncAttr layout, bool tf32)
       : op(op), layout(layout), element(op.getB().getType().getElementType()) {
@@ -388,11 +394,12 @@ struct Product {
   /// Computes the numbers of blocks and steps; fails with a diagnostic if
   /// mma.sync does not support the dot.
   LogicalResult initialize();
-  /// Returns what the instructions add to.
+  /// Returns the initial sum of the instructions: the accumulator, or zero.
   SmallVector<Value, 4> emitStart(ArrayRef<Value> acc, OpBuilder &b);
+  /// Writes the sum to the accumulator, or adds it.
   void emitEnd(ArrayRef<Value> sum, MutableArrayRef<Value> acc, OpBuilder &b);
 
-  /// Each product is several of the instruction.
+  /// True if each product of f32 is several products of tf32.
   bool isSplit() const { return parts > 1; }
   int64_t getRows() { return op.getTileType().getDimSize(0); }
   int64_t getSummed() {
@@ -545,21 +552,21 @@ SecondOperand::SecondOperand(Product &product, Value buffer, OpBuilder &b)
   Location loc = product.op.getLoc();
   MemRefType type = product.op.getB().getType();
   bool hasRegisters = isa<RankedTensorType>(product.op.getA().getType());
+  // ldmatrix cannot transpose f32, and its order of k is that of a first
+  // operand in memory only.
+  bool loadsWords = product.element.isF32() && (hasRegisters || !transposed);
   Value firstRow, firstBlock;
   if (product.layout.getColumnWarps() != 1) {
     Value columnWarp = arith::DivUIOp::create(
         b, loc, emitWarp(b, loc), emitI32(b, loc, product.layout.getWarps()));
-    // ldmatrix loads f32 in the order of a first operand in memory.
-    if (product.element.isF32() && (hasRegisters || !transposed))
-      firstBlock = columnWarp;
-    else if (transposed)
+    if (transposed && !loadsWords)
       firstRow = arith::MulIOp::create(
           b, loc, columnWarp,
           emitI32(b, loc, product.layout.kInterleaveColumns));
     else
       firstBlock = columnWarp;
   }
-  if (product.element.isF32() && (hasRegisters || !transposed))
+  if (loadsWords)
     wordLoader.emplace(b, loc, buffer, type, /*summedRows=*/!transposed,
                        /*pairs=*/hasRegisters, firstBlock);
   else

@@ -152,7 +152,8 @@ SmallVector<Value> JoinLowering::emitPieces(Value row, ValueRange state) {
     SmallVector<Value> before = combined;
     combined.append(piece);
     combined = cloneBody(b, op.getCombine(), combined);
-    // No branch: LLVM would move the loads into it, one after another.
+    // A select instead of a branch: LLVM would sink the loads into the branch,
+    // and their latencies would no longer overlap.
     if (isPiece)
       for (auto [after, old] : llvm::zip(combined, before))
         after = arith::SelectOp::create(b, isPiece, after, old);

@@ -44,7 +44,8 @@ int64_t MmaSyncUnitAttr::getMostColumns() const { return 1024; }
 bool MmaSyncUnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16 || elementBits == 32;
 }
-/// An instruction sums 32 bytes, but sums are also columns of accumulators.
+/// An instruction sums 32 bytes. The columns of one product are also the
+/// reduction dimension of the next.
 int64_t MmaSyncUnitAttr::getSumStep(int64_t elementBits) const {
   return std::max<int64_t>(getColumnStep(), 256 / elementBits);
 }
@@ -59,7 +60,7 @@ Attribute MmaSyncUnitAttr::getOperandLayout(Attribute accumulator,
   // A lane does not hold all columns of its rows.
   if (cast<MmaSyncAttr>(accumulator).getColumnWarps() != 1)
     return {};
-  // Sums of f32 are in the order in which lanes hold accumulators.
+  // For f32, dots take k in the order in which lanes hold accumulator columns.
   return elementBits == 32 ? accumulator
                            : getFragmentOperand(accumulator, elementBits);
 }

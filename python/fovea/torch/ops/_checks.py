@@ -29,9 +29,9 @@ LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile
 
 
 def allows_tf32(dtype: torch.dtype) -> bool:
-    """Whether products of this dtype may round their factors to tf32: as PyTorch's own matrix products do. False in
-    functions that torch.compile traces, which can't read the setting: it asks when it has traced them, and guards the
-    setting."""
+    """Whether PyTorch's setting allows products of this dtype to round their factors to tf32. Code that Dynamo traces
+    cannot read the setting, so the function returns False there; ``_dynamo`` calls it again outside of the trace, and
+    Dynamo guards the setting."""
     return (dtype == torch.float32 and not torch.compiler.is_dynamo_compiling()
             and torch.get_float32_matmul_precision() != "highest")
 

@@ -100,7 +100,7 @@ std::string fovea::explainBottleneck(launch::AbiOp kernel) {
       {cycles->exponentials, "exponentials"}};
   if (cycles->deviceMemory != 0)
     units.push_back({cycles->deviceMemory, "device memory"});
-  auto most = llvm::max_element(units, llvm::less_first());
+  auto *most = llvm::max_element(units, llvm::less_first());
   std::string others;
   for (auto &unit : units)
     if (&unit != &*most)

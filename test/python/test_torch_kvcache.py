@@ -410,10 +410,25 @@ for index, (found, call) in enumerate((
     (False, lambda: attend(sinks=torch.ones(2).half())), (False, lambda: attend(sinks=torch.ones(2).half())),
     (False, lambda: attend(q[0], cu_seq_q=torch.tensor([0, 2, 3], dtype=torch.int32))),
     (True, lambda: attend(q[1], cu_seq_q=torch.tensor([0, 1, 3], dtype=torch.int32))),
+    (False, lambda: attend(whole[2:4, :, 1:3])), (True, lambda: attend(whole[:2, :, :2])),
+    (False, lambda: attend(out=torch.zeros_like(q))), (True, lambda: attend(out=torch.zeros_like(q))),
+    (False, lambda: attend(out=whole[:2, :, :2])), (True, lambda: attend(out=whole[2:4, :, 1:3])),
+    # Rows that a kernel can't read are copied at each call.
+    (False, lambda: attend(torch.zeros(2, 3, 2, 20).half()[..., :16])), (True, lambda: attend(torch.ones(2, 3, 2, 20).half()[..., :16])),
+    (False, lambda: attend(torch.zeros(3, 2, 20).half()[..., :16], cu_seq_q=torch.tensor([0, 1, 3], dtype=torch.int32))),
 )):
     checked.clear()
-    call()
+    made = call()
+    o = made[0] if isinstance(made, tuple) else made
     assert bool(checked) != found, index
+    assert o.shape[-3:] in ((3, 2, 16), (2, 2, 16)) and o.stride()[-1] == 1, index
+room = torch.zeros(200).half()
+for given, shared in ((q, q), (room[:192].view(2, 3, 2, 16), room[8:].view(2, 3, 2, 16)), (q, pools[1].flatten()[:192].view(2, 3, 2, 16))):
+    try:
+        attend(given, out=shared)
+    except ValueError as error:
+        assert "share" in str(error)
+        print("overlaps")
 for given, error in (({"lengths": lengths.float()}, ValueError), ({"lengths": [1, 1]}, TypeError), ({"q": q.half().requires_grad_()}, NotImplementedError)):
     try:
         attend(**given)
@@ -426,6 +441,7 @@ def test_launches(run_python, build):
     """Kernels write into the output of each call; launches are prepared once per form."""
     printed = run_on_stand_in(run_python, build, LAUNCHES, START)
     assert check_steps(printed) == 6 and "forms: 3" in printed and printed.count("refused") == 3
+    assert printed.count("overlaps") == 3
 
 
 # --- Autocast ---------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from .ops._checks import (
     KINDS, LEVELS, allows_tf32, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
 )
 from .ops._launches import is_compiling
-from .ops._out import launch_into
+from .ops._orders import PACKED_ROWS, ROWS_FIRST, heads_first
+from .ops._out import launch_into, run_into
 from .ops._padding import GRANULE
 from .trace._dynamo import uncompiled
 from .trace._expressions import folded
@@ -114,11 +115,12 @@ def attention_with_kvcache(
     # The hint comes from all sequences.
     most = _most_queries(max_q) if packed and not invariant else 0
     form = None
-    if out is None and not is_compiling() and not _autocast.is_any_enabled() and backend == "cuda":
-        form = _form(sides, sinks, scale, return_lse, kernel_options, tuple(pages), packed, most, invariant)
-        again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, (cu_seq_q, *pages.values(), lengths, sinks))
+    if not is_compiling() and not _autocast.is_any_enabled() and backend == "cuda":
+        form = _form(sides, sinks, scale, return_lse, kernel_options, tuple(pages), packed, most, invariant, out is None)
+        others = [one for one in (out, cu_seq_q, *pages.values(), lengths, sinks) if one is not None]
+        again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, tuple(others))
         if again is not None:
-            return _result(again, packed, return_lse)
+            return again if return_lse else again[0]
     if _autocast.is_any_enabled():
         q, = _autocast.cast(q)
     _check_tensors(q, k_cache, v_cache, packed, backend)
@@ -147,28 +149,31 @@ def attention_with_kvcache(
             invariant=invariant, out=out, kernel_options=kernel_options, backend=backend)
     if needs_gradient(q, k_cache, v_cache, *own, *program.captures, *(() if out is None else (out,))):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
+    order = PACKED_ROWS if packed else ROWS_FIRST
     schedule, recurrence = checked_options(kernel_options)
-    query, key, value = _heads_first(q), k_cache.transpose(1, 2), v_cache.transpose(1, 2)
+    query, key, value = map(heads_first, (q, k_cache, v_cache))
     call = _op.Call([*own, *[folded(one) for one in program.captures]], lists, program.text, return_lse, schedule=schedule,
                     recurrence=recurrence, level=LEVELS.get(backend, "attn"))
-    plain = backend == "cuda" and _calls.is_plain(q, k_cache, v_cache)
+    outs = () if out is None else (out,)
+    if backend != "cuda" or not _calls.is_plain(q, k_cache, v_cache) or not all([type(one) is torch.Tensor for one in outs]):
+        if out is not None:
+            o, lse = out, launch_into(query, key, value, heads_first(out), call)
+        else:
+            o, lse = torch.ops.fovea.attention(query, key, value, *call)
+            o = order.output(o)
+        return (o, order.lse(lse)) if return_lse and lse is not None else o
+    tensors = (*call.blocks, *call.captures)
+    run = _op.launcher(call, query.device.index).prepared(q, k_cache, v_cache, tensors, out, order).run
     if out is not None:
-        lse = launch_into(query, key, value, _heads_first(out), call, plain and type(out) is torch.Tensor)
-        if not return_lse:
-            return out
-        assert lse is not None
-        return out, lse.squeeze(0) if packed else lse
-    if not plain:
-        return _result(torch.ops.fovea.attention(query, key, value, *call), packed, return_lse)
-    others = (*call.blocks, *call.captures)
-    run = _op.launcher(call, query.device.index).prepared(query, key, value, others).run
+        run = run_into(run, query, key, value, heads_first(out))
     if known is not None and form is not None:
-        _calls.remember(known, form, query, key, value, call, run)
-    return _result(run(query, key, value, others), packed, return_lse)
+        _calls.remember(known, form, q, k_cache, v_cache, call._replace(blocks=(*outs, *call.blocks)), run)
+    o, lse = run(q, k_cache, v_cache, (*outs, *tensors))
+    return (o, lse) if return_lse else o
 
 
 def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, kernel_options: Any, pages: Tuple[str, ...], packed: bool,
-          most: int, invariant: bool) -> Optional[Tuple[Any, ...]]:
+          most: int, invariant: bool, allocates: bool) -> Optional[Tuple[Any, ...]]:
     """The properties of a call besides functions and tensors; None if they are not hashable."""
     hints = hints_of(kernel_options) if kernel_options else ()
     if hints is None or not (scale is None or isinstance(scale, float)) or not isinstance(return_lse, bool):
@@ -176,23 +181,21 @@ def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, ke
     # The sinks of some dtypes are copied at each call.
     if sinks is not None and (type(sinks) is not torch.Tensor or sinks.dtype != torch.float32):
         return None
-    options = "cache", scale, return_lse, hints, sinks is None, window, pages, packed, most, invariant
+    options = "cache", scale, return_lse, hints, sinks is None, window, pages, packed, most, invariant, allocates
     return _calls.form_of(options)
 
 
-def _repeat(form: Tuple[Any, ...], q: Any, k_cache: Any, v_cache: Any, score_mod: Any, mask_mod: Any, integers: Tuple[Any, ...]
+def _repeat(form: Tuple[Any, ...], q: Any, k_cache: Any, v_cache: Any, score_mod: Any, mask_mod: Any, others: Tuple[Any, ...]
             ) -> Any:
     """The results of a call of the same form as an earlier one, or None."""
-    lists = [one for one in integers if one is not None]
-    if not all(type(one) is torch.Tensor for one in (q, k_cache, v_cache, *lists)) or q.dim() != 4 - (integers[0] is not None) or (
-            k_cache.dim() != 4 or v_cache.dim() != 4):
-        return None
-    query, key, value = _heads_first(q), k_cache.transpose(1, 2), v_cache.transpose(1, 2)
-    found = _calls.find(known_families(score_mod, mask_mod), query, key, value, form, tuple(lists))
+    for one in (q, k_cache, v_cache, *others):
+        if type(one) is not torch.Tensor:
+            return None
+    found = _calls.find(known_families(score_mod, mask_mod), q, k_cache, v_cache, form, others)
     if found is None:
         return None
     run, others = found
-    return run(query, key, value, others)
+    return run(q, k_cache, v_cache, others)
 
 
 def _pages(page_table: Optional[PageTable]) -> Dict[str, Any]:
@@ -204,20 +207,6 @@ def _pages(page_table: Optional[PageTable]) -> Dict[str, Any]:
     if len(page_table) != 2:
         raise ValueError(f"page_table must be a tensor or (indices, indptr), found {len(page_table)} tensors")
     return dict(zip(LISTED_PAGES, page_table))
-
-
-def _result(made: Tuple[torch.Tensor, Optional[torch.Tensor]], packed: bool, return_lse: bool) -> Any:
-    o, lse = made
-    o = o.squeeze(0).transpose(0, 1) if packed else o.transpose(1, 2)
-    if not return_lse:
-        return o
-    assert lse is not None
-    return o, lse.squeeze(0) if packed else lse
-
-
-def _heads_first(rows: torch.Tensor) -> torch.Tensor:
-    """Queries as the op takes them, (batch, heads, queries, head_dim)."""
-    return rows.transpose(0, 1).unsqueeze(0) if rows.dim() == 3 else rows.transpose(1, 2)
 
 
 def _most_queries(max_q: Optional[int]) -> int:

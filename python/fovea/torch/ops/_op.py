@@ -27,6 +27,7 @@ from ._cache_lengths import check_lengths
 from ..autograd._derivatives import check_tangents, in_forward_mode, needs_gradient
 from ._launches import MAX_SAME_SIZES, MAX_SIZES, empty_like, memory, words
 from ._layouts import copied, misaligned
+from ._orders import HEADS_FIRST, Order
 from ._vmap import one_by_one
 
 # The first of `captures` are the sinks, if the program takes them. Without `lse` the second result is empty; `seed` and
@@ -120,10 +121,11 @@ class Launcher(_launches.Arguments):
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
     def prepared(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
-                 out: Optional[torch.Tensor] = None) -> Prepared:
+                 out: Optional[torch.Tensor] = None, order: Order = HEADS_FIRST) -> Prepared:
         """The prepared launch for these tensors; `others` are block-sparse lists, then
-        captured tensors. ``out`` is the output, if each call passes one."""
-        sizes = (query.shape, key.shape, out is None)
+        captured tensors. ``out`` is the output, if each call passes one. ``order`` is that of
+        all these but `others`, and of the results."""
+        sizes = (query.shape, key.shape, out is None, order)
         outs = () if out is None else (out,)
         known = self._prepared.get(sizes, ())
         for one in known:
@@ -132,7 +134,7 @@ class Launcher(_launches.Arguments):
         if len(self._prepared) >= MAX_SIZES:
             self._prepared.clear()
         try:
-            made = Prepared(self, query, key, value, others, out)
+            made = Prepared(self, query, key, value, others, out, order)
         except LaunchError as error:
             raise LaunchError(error.status, _with_names(self.program, error.message)) from None
         self._prepared[sizes] = (made, *known)[:MAX_SAME_SIZES]
@@ -148,19 +150,22 @@ class Prepared:
     __slots__ = ("fits", "run")
 
     def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                 others: Tuple[torch.Tensor, ...], out: Optional[torch.Tensor] = None):
+                 others: Tuple[torch.Tensor, ...], out: Optional[torch.Tensor] = None, order: Order = HEADS_FIRST):
         self.fits = signature_matcher(query, key, value, *others, *(() if out is None else (out,)))
-        o, lse = outputs(query, value, launcher.lse)
-        o = o if out is None else out
-        given: List[Any] = [query, key, value, *others, lse, o]
+        heads = tuple(map(order.heads_first, (query, key, value)))
+        o, lse = outputs(heads[0], heads[2], launcher.lse)
+        if not o.numel():
+            self.run = _nothing(memory(order.output(o)), None if lse is None else memory(order.lse(lse)))
+            return
+        o = o if out is None else order.heads_first(out)
+        given: List[Any] = [*heads, *others, lse, o]
         # Tensors with unsupported strides; addresses are checked at each call.
         copies = tuple(place for place, layout in launcher.layouts.items() if not layout.fits(given[place]))
+        inner, model = (HEADS_FIRST, heads[0]) if copies else (order, query)
         # If the output has query's shape and strides, empty_like is the fastest allocation.
-        plain = 0 not in copies and (o.shape, o.stride()) == (query.shape, empty_like(query).stride())
-        make_o, make_lse = None if plain or out is not None else memory(o), None if lse is None else memory(lse)
-        if not o.numel():
-            self.run = _nothing(make_o, make_lse)
-            return
+        plain = 0 not in copies and (o.shape, o.stride()) == (heads[0].shape, inner.heads_first(empty_like(model)).stride())
+        make_o = None if plain or out is not None else memory(inner.output(o))
+        make_lse = None if lse is None else memory(inner.lse(lse))
         for place in copies:
             given[place] = copied(launcher.layouts[place], given[place])
         in_order: Any = operator.itemgetter(*launcher.tensors)
@@ -169,27 +174,26 @@ class Prepared:
             # Each call passes its own addresses; this one only has to pass the check.
             row[launcher.first_word(given, place)] &= -launcher.layouts[place].alignment
         row.extend((0,) * len(launcher.numbers))
-        run = _runner(launcher.kernel.prepare_packed(row.tobytes()), query.device, launcher, in_order, make_o, make_lse)
-        self.run = _with_copies(run, launcher, copies) if copies else run
+        run = _runner(launcher.kernel.prepare_packed(row.tobytes()), query.device, launcher, in_order, make_o, make_lse, inner)
+        self.run = _with_copies(run, launcher, copies, order) if copies else run
 
 
 Made = Tuple[torch.Tensor, Optional[torch.Tensor]]
 Make = Optional[Callable[[], torch.Tensor]]
 
 
-def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
+def _nothing(make_o: Callable[[], torch.Tensor], make_lse: Make) -> Callable[..., Made]:
     """Allocates empty outputs without a launch."""
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
             offset: int = 0, out: Optional[torch.Tensor] = None) -> Made:
-        o = out if out is not None else empty_like(query) if make_o is None else make_o()
-        return o, None if make_lse is None else make_lse()
+        return make_o() if out is None else out, None if make_lse is None else make_lse()
 
     return run
 
 
-def _runner(launch: PreparedLaunch, place: torch.device, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make
-            ) -> Callable[..., Made]:
+def _runner(launch: PreparedLaunch, place: torch.device, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make,
+            order: Order) -> Callable[..., Made]:
     """The launch as a closure: its variables are faster to access than attributes."""
     numbers, device, pack = launcher.numbers, launcher.device, launcher.row().pack
     start, count = _start(launch, place)
@@ -207,7 +211,8 @@ def _runner(launch: PreparedLaunch, place: torch.device, launcher: Launcher, in_
             row = pack(*map(data_ptr, in_order(given)))
         status = start(current_stream(device), row, count)
         if status:
-            launcher.launch_aligned(status, in_order, given, (seed, offset))
+            whole = (*map(order.heads_first, (query, key, value)), *others, lse, order.heads_first(o))
+            launcher.launch_aligned(status, in_order, whole, (seed, offset))
         return o, lse
 
     return run
@@ -228,16 +233,18 @@ def _start(launch: PreparedLaunch, place: torch.device) -> Tuple[Callable[[int, 
     return start_with_scratch, count
 
 
-def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int, ...]) -> Callable[..., Made]:
-    """Wraps a launch with copies of tensors with unsupported strides, made at each call."""
+def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int, ...], order: Order) -> Callable[..., Made]:
+    """Wraps a launch, which takes heads first, with copies of tensors with unsupported strides,
+    made at each call."""
     layouts = tuple((place, launcher.layouts[place]) for place in places)
 
     def run_with_copies(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
                         seed: int = 0, offset: int = 0, out: Optional[torch.Tensor] = None) -> Made:
-        given = [query, key, value, *others]
+        given = [*map(order.heads_first, (query, key, value)), *others]
         for place, layout in layouts:
             given[place] = copied(layout, given[place])
-        return run(given[0], given[1], given[2], tuple(given[3:]), seed, offset, out)
+        o, lse = run(given[0], given[1], given[2], tuple(given[3:]), seed, offset, None if out is None else order.heads_first(out))
+        return order.output(o), None if lse is None else order.lse(lse)
 
     return run_with_copies
 

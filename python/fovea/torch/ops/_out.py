@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 import torch
 
@@ -18,18 +18,29 @@ _SCHEMA = (
 _ALIGNMENT = 16
 
 
-def launch_into(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor, call: _op.Call, plain: bool
+def launch_into(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor, call: _op.Call
                 ) -> Optional[torch.Tensor]:
-    """Writes the output into ``out``, (batch, heads, queries, head_dim), and returns the
-    log-sum-exp. ``plain`` tells whether a kernel can be launched without the dispatcher."""
-    if plain:
-        _check_memory(out, query, key, value)
-        _, lse = _op.launch(query, key, value, call, out)
-        _note_write(out)
-        return lse
+    """Writes the output into ``out``, (batch, heads, queries, head_dim), through the dispatcher,
+    and returns the log-sum-exp."""
     lse = torch.ops.fovea.attention_out(query, key, value, out, call.captures, call.blocks, call.program, call.lse, call.schedule,
                                         call.recurrence, call.level)
     return lse if call.lse else None
+
+
+def run_into(run: Callable[..., _op.Made], query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor
+             ) -> Callable[..., _op.Made]:
+    """A prepared launch that takes the output as the first of the other tensors. Tensors are as
+    for ``launch_into``; calls may have other orders of dimensions. Raises ValueError as the op."""
+    check = _memory_check(out, query, key, value)
+
+    def run_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...]) -> _op.Made:
+        out, *rest = others
+        check(out, query, key, value)
+        made = run(query, key, value, rest, 0, 0, out)
+        _note_write(out)
+        return made
+
+    return run_again
 
 
 def _extent(tensor: torch.Tensor) -> int:
@@ -37,28 +48,37 @@ def _extent(tensor: torch.Tensor) -> int:
     return 1 + sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
 
 
-def _check_memory(out: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
-    """Raises ValueError for rows that a kernel can't write, and for memory that is shared with an
-    input, as far as addresses and extents tell."""
+def _memory_check(out: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Callable[..., None]:
+    """Raises ValueError for sizes and strides of rows that a kernel can't write. Returns a
+    function that raises it for addresses: of such rows, and of memory that is shared with an
+    input, as far as addresses and extents tell. It accepts other tensors with these sizes and
+    strides."""
     if not out.numel():
-        return
-    granule, first, extent = _ALIGNMENT // out.element_size(), out.data_ptr(), _extent(out)
-    if out.stride(3) != 1 or first % _ALIGNMENT or any([size != 1 and stride % granule for size, stride in
-                                                       zip(out.shape[:3], out.stride()[:3])]):
-        raise ValueError(f"out must have contiguous rows that start at multiples of {_ALIGNMENT} bytes, found strides "
-                         f"{list(out.transpose(1, 2).stride())} at address {first:#x}")
+        return lambda *tensors: None
+    granule, extent, strides = _ALIGNMENT // out.element_size(), _extent(out), list(out.transpose(1, 2).stride())
+    rows = f"out must have contiguous rows that start at multiples of {_ALIGNMENT} bytes, found strides {strides}"
+    if out.stride(3) != 1 or any([size != 1 and stride % granule for size, stride in zip(out.shape[:3], out.stride()[:3])]):
+        raise ValueError(f"{rows} at address {out.data_ptr():#x}")
     if extent < out.numel():
-        raise ValueError(f"out must not be expanded, found strides {list(out.transpose(1, 2).stride())} of "
-                         f"{list(out.transpose(1, 2).shape)}")
-    end = first + extent * out.element_size()
-    for name, one in (("q", query), ("k_cache", key), ("v_cache", value)):
-        if not one.numel():
-            continue
-        start, count = one.data_ptr(), _extent(one)
-        # Extents that intersect share elements if both are dense.
-        dense = extent == out.numel() and count == one.numel()
-        if start == first or dense and start < end and first < start + count * one.element_size():
-            raise ValueError(f"out must not share memory with {name}")
+        raise ValueError(f"out must not be expanded, found strides {strides} of {list(out.transpose(1, 2).shape)}")
+    size, inputs = extent * out.element_size(), []
+    for place, (name, one) in enumerate((("q", query), ("k_cache", key), ("v_cache", value))):
+        if one.numel():
+            count = _extent(one)
+            # Extents that intersect share elements if both are dense.
+            dense = extent == out.numel() and count == one.numel()
+            inputs.append((name, place, count * one.element_size() if dense else 0))
+
+    def check(out: torch.Tensor, *given: torch.Tensor) -> None:
+        first = out.data_ptr()
+        if first % _ALIGNMENT:
+            raise ValueError(f"{rows} at address {first:#x}")
+        for name, place, bytes_of_dense in inputs:
+            start = given[place].data_ptr()
+            if start == first or bytes_of_dense and start < first + size and first < start + bytes_of_dense:
+                raise ValueError(f"out must not share memory with {name}")
+
+    return check
 
 
 def _note_write(out: torch.Tensor) -> None:
@@ -71,7 +91,7 @@ def _as_op(run: Any) -> Any:
     def op(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor, captures: Sequence[torch.Tensor],
            blocks: Sequence[torch.Tensor], program: str, lse: bool = True, schedule: str = "auto", recurrence: str = "auto",
            level: str = "attn") -> torch.Tensor:
-        _check_memory(out, query, key, value)
+        _memory_check(out, query, key, value)(out, query, key, value)
         call = _op.Call(captures, blocks, program, lse, schedule=schedule, recurrence=recurrence, level=level)
         _, sums = run(query, key, value, call, out)
         return query.new_empty(0, dtype=torch.float32) if sums is None else sums
@@ -103,4 +123,4 @@ def _fake(query: Any, key: Any, value: Any, out: Any, captures: Any, blocks: Any
     return query.new_empty(query.shape[:3] if lse else 0, dtype=torch.float32)
 
 
-__all__ = ["launch_into"]
+__all__ = ["launch_into", "run_into"]

@@ -157,6 +157,8 @@ std::vector<std::vector<std::string>> MmaSyncPlanner::listShapes() const {
 std::optional<ScheduleFields>
 MmaSyncPlanner::decide(const ScheduleProblem &problem,
                        std::optional<plan::RecurrenceKind>) const {
+  if (findUnsupportedBits(unit, problem.bits))
+    return std::nullopt;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   ArrayRef<MmaSyncEntry> table =
       problem.bits.query == 32 ? ArrayRef(kWordTable) : ArrayRef(kMmaSyncTable);

@@ -83,7 +83,7 @@ static SmallVector<SharedTile> getForwardTiles(const ScheduleProblem &problem,
        /*isOfItem=*/true},
       {"k", loops * getBytes(fields.tileN, problem.headDim, bits.key)},
       {"v", getBytes(fields.tileN, problem.valueHeadDim, bits.value)},
-      {"out", getBytes(fields.tileM, problem.valueHeadDim, bits.query),
+      {"out", getBytes(fields.tileM, problem.valueHeadDim, bits.output),
        /*isStore=*/true}};
   if (fields.scoreStages != 0)
     tiles.push_back(

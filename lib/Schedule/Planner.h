@@ -183,8 +183,7 @@ std::unique_ptr<Planner> makeMmaSyncPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeWarpGroupPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeTensorMemoryPlanner(mlir::MLIRContext *context);
 
-/// Returns all planners in order of preference. The last one has fields for
-/// every problem.
+/// Returns all planners in order of preference.
 llvm::SmallVector<std::unique_ptr<Planner>>
 makePlanners(mlir::MLIRContext *context);
 /// Returns the planner that fields are for.

@@ -92,10 +92,12 @@ dropSumByDot(const ScheduleProblem &problem, StringRef overrides,
   return success();
 }
 
-/// Returns the fields of the first planner that supports the problem.
-static ScheduleFields decide(MLIRContext *context,
-                             const ScheduleProblem &problem,
-                             std::optional<RecurrenceKind> recurrence) {
+/// Returns the fields of the first planner that supports the problem. Fails
+/// with the reasons of all if there is none.
+static FailureOr<ScheduleFields>
+decide(MLIRContext *context, const ScheduleProblem &problem,
+       std::optional<RecurrenceKind> recurrence,
+       function_ref<InFlightDiagnostic()> emitError) {
   for (const std::unique_ptr<Planner> &planner : makePlanners(context))
     if (std::optional<ScheduleFields> fields =
             planner->decide(problem, recurrence)) {
@@ -103,7 +105,14 @@ static ScheduleFields decide(MLIRContext *context,
                              fields->work != plan::WorkSchedule::Shares;
       return *fields;
     }
-  llvm_unreachable("the last planner has fields for every problem");
+  InFlightDiagnostic error = emitError()
+                             << "there is no kernel for this problem on '"
+                             << problem.target->name << "'";
+  for (const std::unique_ptr<Planner> &planner : makePlanners(context))
+    if (planner->isOn(*problem.target))
+      error << "; " << planner->getUnit() << ": "
+            << planner->explainRefusal(problem);
+  return failure();
 }
 
 FailureOr<plan::KernelAttr>
@@ -127,7 +136,11 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   for (auto [name, text] : wanted)
     if (name == "recurrence")
       recurrence = plan::symbolizeRecurrenceKind(text);
-  ScheduleFields fields = decide(context, problem, recurrence);
+  FailureOr<ScheduleFields> decided =
+      decide(context, problem, recurrence, emitError);
+  if (failed(decided))
+    return failure();
+  ScheduleFields &fields = *decided;
   llvm::StringSet<> asked;
   for (auto [name, text] : wanted) {
     asked.insert(name);

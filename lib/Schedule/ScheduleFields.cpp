@@ -190,13 +190,28 @@ static bool copiesIn(plan::RoleAttr role) {
                       });
 }
 
-/// Returns the registers of the role that copies, or of the first one that does
-/// not.
+/// Returns true if the role only transposes V.
+static bool transposes(plan::RoleAttr role) {
+  auto owned = role.getOwns().getAsValueRange<StringAttr>();
+  return llvm::equal(owned, ArrayRef<StringRef>(kTransposedValues));
+}
+
+/// Returns the registers of the role that copies, or of the first one that
+/// computes.
 static int64_t getRegisters(plan::KernelAttr plan, bool copies) {
   for (plan::RoleAttr role : plan.getRoles())
-    if (copiesIn(role) == copies)
+    if (copiesIn(role) == copies && !transposes(role))
       return role.getRegisters();
   return 0;
+}
+
+bool fovea::transposesValues(plan::KernelAttr plan) {
+  return llvm::any_of(plan.getRoles(), transposes);
+}
+
+static int64_t getTransposeWarps(plan::KernelAttr plan) {
+  const auto *role = llvm::find_if(plan.getRoles(), transposes);
+  return role == plan.getRoles().end() ? 0 : role->getWarps();
 }
 
 /// Returns true if a dot stays outstanding across loop iterations, as in plans

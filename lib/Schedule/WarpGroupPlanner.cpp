@@ -31,12 +31,30 @@ static constexpr int64_t kOtherRegisters = 24;
 static constexpr int64_t kOnesRowBytes = 128, kOnesColumnBytes = 32;
 
 namespace {
-/// Register budgets of producer and consumers; in total no more than the launch
-/// allocates.
+/// Register budgets of the producer's warp group and of consumers; in total no
+/// more than the launch allocates.
 struct Budget {
   int64_t producer, consumer;
 };
 } // namespace
+
+/// Warps of the producer's group that transpose V: they divide every padded
+/// head dim into blocks of 16.
+static constexpr int64_t kTransposeWarps = 2;
+
+/// Warps that transpose V hold the words of several instructions.
+static Budget getTransposingBudget(int64_t groups) {
+  switch (groups) {
+  case 1:
+    return {56, 248};
+  case 2:
+    return {56, 224};
+  case 3:
+    return {56, 152};
+  default:
+    return {32, 112};
+  }
+}
 
 static Budget getBudget(int64_t groups) {
   switch (groups) {
@@ -55,6 +73,8 @@ static Budget getBudget(int64_t groups) {
 /// and up to 80 if it reads captured values.
 static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  if (problem.transposesValues())
+    return getTransposingBudget(groups);
   // A producer holds the pages of a block, of which there are up to 8.
   bool hasSmallPages = problem.page != 0 && problem.page < 32;
   if (groups == 1 && hasSmallPages)
@@ -80,7 +100,8 @@ static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
   if (scoreStages != 0)
     loads = std::max(loads, tileN * problem.scoreBits / 64);
   int64_t keys = tileN * problem.keyBits / 128;
-  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads + keys +
+  int64_t weights = tileN * problem.bits.value / 64;
+  return problem.valueHeadDim / 2 + tileN / 2 + weights + loads + keys +
          (sumByDot ? 4 : 0);
 }
 
@@ -101,8 +122,9 @@ static int64_t getOnesBytes(const ScheduleProblem &problem) {
 /// Output can use Q's buffer if that is as wide, and if no role waits for the
 /// buffer before the output is written.
 static bool isQueryBufferWideEnough(const ScheduleProblem &problem) {
-  return padColumns(problem.valueHeadDim, problem.bits.query) ==
-         padColumns(problem.headDim, problem.bits.query);
+  const StreamBits &bits = problem.bits;
+  return padColumns(problem.valueHeadDim, bits.output) * bits.output ==
+         padColumns(problem.headDim, bits.query) * bits.query;
 }
 static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;
@@ -200,7 +222,8 @@ static bool fillTile(const Planner &planner, const ScheduleProblem &problem,
   if (problem.dropout)
     widest = std::min<int64_t>(widest, 112);
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
-    if (!problem.fitsKeys(tileN) || tileN % keyChunk != 0)
+    if (!problem.fitsKeys(tileN) || tileN % keyChunk != 0 ||
+        tileN % planner.getUnit().getSumStep(problem.bits.value) != 0)
       continue;
     // Captured values that are added to scores wait in registers for the QK
     // dot: all of them if they come through shared memory, otherwise the
@@ -249,6 +272,8 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  if (problem.transposesValues())
+    return headDim <= 64 ? 3 : 2;
   // Four warp groups leave the producer 32 registers and consumers none for
   // vectors. Loaded values need registers while they wait for a dot. So do the
   // values of chunks of keys, if the loop carries the maxima that correct the
@@ -299,6 +324,8 @@ public:
   }
 
 protected:
+  void addStreams(const ScheduleFields &fields,
+                  Entries &entries) const override;
   void addRoles(const ScheduleFields &fields, Entries &entries) const override;
   SmallVector<SharedTile>
   getSharedTiles(const ScheduleProblem &problem,
@@ -373,6 +400,8 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   Budget budget = getBudget(problem, groups);
   fields.producerRegisters = budget.producer;
   fields.consumerRegisters = budget.consumer;
+  if (problem.transposesValues())
+    fields.transposeWarps = kTransposeWarps;
   fields.overlap = 1;
   fields.pingPong = groups > 1;
   fields.recurrence = recurrence.value_or(plan::RecurrenceKind::Lazy);
@@ -380,6 +409,10 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   // P reaches 2^tau, which exceeds the range of f16.
   if (!problem.wideExponent)
     fields.tau = 8;
+  // 8-bit types have few exponents, half of which remain for the largest P of
+  // most rows.
+  if (problem.bits.value == 8)
+    fields.tau = 4;
   fields.softmaxPart = isSmall ? 50 : 25;
   // With dropout, exponentials would be computed twice: for the row sum and for
   // the product.
@@ -387,7 +420,9 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
     fields.softmaxPart = 100;
   // For small heads softmax is the bottleneck, so fewer additions help.
   // Narrower values waste more of each MMA on the columns of ones.
-  fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
+  // The accumulators of 8-bit products lose the low bits of long sums.
+  fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64 &&
+                    problem.bits.value != 8;
   fields.work =
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   fields.classify = problem.classifies;
@@ -481,9 +516,15 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
 SmallVector<SharedTile>
 WarpGroupPlanner::getSharedTiles(const ScheduleProblem &problem,
                                  const ScheduleFields &fields) const {
-  if (!fields.sumByDot)
-    return {};
-  return {{"", getOnesBytes(problem)}};
+  SmallVector<SharedTile> tiles;
+  if (fields.sumByDot)
+    tiles.push_back({"", getOnesBytes(problem)});
+  if (fields.transposeWarps != 0)
+    tiles.push_back(
+        {kTransposedValues, problem.valueHeadDim *
+                                padColumns(fields.tileN, problem.bits.value) *
+                                problem.bits.value / 8});
+  return tiles;
 }
 
 /// Each CTA multicasts a part of the rows of every block, which must be a
@@ -519,6 +560,21 @@ static LogicalResult checkOutput(const ScheduleProblem &problem,
                           "'query_stages' 2, found "
                        << fields.queryStages;
   return success();
+}
+
+/// A role transposes V if and only if the unit needs it.
+static LogicalResult
+checkTranspose(const ScheduleProblem &problem, const ScheduleFields &fields,
+               function_ref<InFlightDiagnostic()> emitError) {
+  bool transposes = fields.transposeWarps != 0;
+  if (transposes == problem.transposesValues())
+    return success();
+  if (transposes)
+    return emitError() << "schedule's 'transpose_warps' needs values of 8 "
+                          "bits, found "
+                       << problem.bits.value;
+  return emitError() << "schedule's 'transpose_warps' must not be 0 for values "
+                        "of 8 bits, which wgmma reads transposed";
 }
 
 /// Tiles must fit the register budget of a thread, and all budgets the
@@ -586,7 +642,8 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
   if (fields.queryInRegisters)
     return emitError() << "schedule's 'query_in_registers' must be 0 in "
                           "kernels with roles";
-  if (failed(checkBudgetSteps(fields, emitError)))
+  if (failed(checkTranspose(problem, fields, emitError)) ||
+      failed(checkBudgetSteps(fields, emitError)))
     return failure();
   if (failed(checkCluster(fields, emitError)))
     return failure();
@@ -611,12 +668,22 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
                            emitError);
 }
 
+void WarpGroupPlanner::addStreams(const ScheduleFields &fields,
+                                  Entries &entries) const {
+  if (fields.transposeWarps != 0)
+    entries.addStream(kTransposedValues, fields.stages);
+}
+
 void WarpGroupPlanner::addRoles(const ScheduleFields &fields,
                                 Entries &entries) const {
   // Register budgets apply to warp groups.
   entries.roles.push_back(plan::RoleAttr::get(
-      entries.context, "load", unit.getGroupWarps(), fields.producerRegisters,
-      ArrayAttr::get(entries.context, {}), /*copies=*/true));
+      entries.context, "load", unit.getGroupWarps() - fields.transposeWarps,
+      fields.producerRegisters, ArrayAttr::get(entries.context, {}),
+      /*copies=*/true));
+  if (fields.transposeWarps != 0)
+    entries.addRole("transpose", fields.transposeWarps,
+                    fields.producerRegisters, {kTransposedValues});
   entries.addRole("compute", fields.warps, fields.consumerRegisters, {"*"});
 }
 

@@ -53,6 +53,7 @@ static attn::ForwardOp makeForward(OpBuilder &b, attn::BackwardOp backward) {
       continue;
     if (name == segments) {
       SmallVector<int32_t> sizes(kTensors, 1);
+      sizes.push_back(0); // scales
       llvm::append_range(sizes, cast<DenseI32ArrayAttr>(attr)
                                     .asArrayRef()
                                     .drop_front(kTensors + kOthers)

@@ -231,6 +231,17 @@ static void drawFloats(HostTensor &tensor, double factor,
   }
 }
 
+/// Maps normal numbers to scales, which must be positive.
+static void makePositive(HostTensor &tensor) {
+  std::vector<double> values(tensor.getNumElements());
+  readElements(tensor.getKind(), tensor.data(), /*stride=*/1, values.size(),
+               values.data());
+  for (double &value : values)
+    value = std::exp2(value);
+  writeElements(tensor.getKind(), values.data(), values.size(), tensor.data(),
+                1);
+}
+
 static HostTensor drawTensor(const Parameter &parameter,
                              ArrayRef<int64_t> shape, const DimSizes &sizes,
                              const Options &options) {
@@ -241,6 +252,8 @@ static HostTensor drawTensor(const Parameter &parameter,
   if (interp::isFloat(kind)) {
     drawFloats(tensor, parameter.name == "q" ? options.magnitude : 1.0,
                generator);
+    if (llvm::is_contained({"q_scale", "k_scale", "v_scale"}, parameter.name))
+      makePositive(tensor);
     return tensor;
   }
   std::vector<int64_t> values(count);

@@ -19,6 +19,12 @@
 
 namespace fovea {
 
+/// The stream of V's blocks with keys along contiguous memory, which a role of
+/// its own fills if the MMA unit reads V's elements in no other order.
+inline constexpr llvm::StringLiteral kTransposedValues = "vt";
+/// True if a role of the plan fills that stream.
+bool transposesValues(plan::KernelAttr plan);
+
 /// Number of loops in which the recurrence computes scores. Each has its own
 /// buffers of K.
 int64_t getScoreLoops(plan::RecurrenceKind recurrence);

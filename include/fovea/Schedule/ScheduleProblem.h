@@ -20,10 +20,9 @@
 
 namespace fovea {
 
-/// Bits of an element of each stream in shared memory. The output has the
-/// elements of Q there.
+/// Bits of an element of each stream in shared memory, and of the output.
 struct StreamBits {
-  int64_t query = 16, key = 16, value = 16;
+  int64_t query = 16, key = 16, value = 16, output = 16;
 };
 
 /// The properties of a problem that determine its schedule.
@@ -37,6 +36,8 @@ struct ScheduleProblem {
   bool uneven = false;
   /// Elements have the exponent range of f32 (bf16).
   bool wideExponent = true;
+  /// The MMA unit multiplies the values only if keys are contiguous.
+  bool transposesValues() const { return bits.value == 8; }
   /// The log-sum-exp is an output, in full precision.
   bool lse = true;
   /// Maximum number of rows of a tile if known, else 0.

@@ -86,10 +86,12 @@ static Value makeForward(OpBuilder &builder, Location loc, Match &match,
   SmallVector<Value> captures = variant.makeCaptures(builder, loc);
   auto sequence = attn::DenseAttr::get(builder.getContext());
   auto op = attn::ForwardOp::create(
-      builder, loc, type, /*lse=*/Type(), q, k, v, /*scaleValue=*/Value(),
-      captures, /*sequenceOperands=*/ValueRange(), /*sinks=*/Value(),
+      builder, loc, type, /*lse=*/Type(), q, k, v, /*scales=*/ValueRange(),
+      /*scaleValue=*/Value(), captures, /*sequenceOperands=*/ValueRange(),
+      /*sinks=*/Value(),
       /*dropoutSeed=*/Value(), /*dropoutOffset=*/Value(),
-      /*blockLists=*/ValueRange(), /*captureNumbers=*/DenseI64ArrayAttr(),
+      /*blockLists=*/ValueRange(), /*scaleNames=*/ArrayAttr(),
+      /*captureNumbers=*/DenseI64ArrayAttr(),
       /*captureNames=*/ArrayAttr(),
       /*blockSize=*/DenseI64ArrayAttr(),
       builder.getF64FloatAttr(variant.getScale()), /*dropout=*/FloatAttr(),

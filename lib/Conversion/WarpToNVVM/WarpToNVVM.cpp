@@ -288,6 +288,7 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel,
       failed(checkEightBitFloats(kernel, abi)))
     return failure();
   declareSharedMemory(getOperation());
+  sinkTransposedLoads(kernel);
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);
   if (failed(roles) || failed(checkOverlap(kernel, abi)) ||
       failed(expandArguments(kernel, abi)))

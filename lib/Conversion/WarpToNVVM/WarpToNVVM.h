@@ -418,6 +418,9 @@ void populateMmaSyncPatterns(mlir::RewritePatternSet &patterns,
 /// by conversions that the target has.
 llvm::LogicalResult checkEightBitFloats(mlir::gpu::GPUFuncOp kernel,
                                         launch::AbiOp abi);
+/// Moves transposed loads of 8-bit tiles to the store that is their only use,
+/// unless their stage is released before. The store then loads in parts.
+void sinkTransposedLoads(mlir::gpu::GPUFuncOp kernel);
 /// Conversions of 8-bit floats, and their transposition between buffers.
 void populateEightBitPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);

@@ -75,6 +75,8 @@ static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
   mask.setLayout(attn::Layout::BHSD);
   // There is one sink per head, and the program may have fewer heads.
   mask.getSinksMutable().clear();
+  mask.getScalesMutable().clear();
+  mask.removeScaleNamesAttr();
   // A mask sees logical keys, wherever their pages are.
   if (places.page) {
     MLIRContext *context = builder.getContext();
@@ -136,6 +138,7 @@ fovea::interp::makeForwardProgram(attn::BackwardOp backward) {
     constexpr unsigned kGroups = 7;
     if (attribute.getName() == segments) {
       SmallVector<int32_t> sizes(kTensors, 1);
+      sizes.push_back(0); // scales
       llvm::append_range(sizes, cast<DenseI32ArrayAttr>(attribute.getValue())
                                     .asArrayRef()
                                     .drop_front(kGroups)

@@ -18,6 +18,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace fovea;
@@ -49,6 +50,12 @@ private:
   LogicalResult evaluateElements(const RowBlock &block, Frame &inner,
                                  const ElementRequest &request);
   void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
+  static std::unique_ptr<T[]> sumRows(const T *weights, int64_t rows,
+                                      int64_t keys);
+  void roundWeights(const RowBlock &block, T *weights);
+  T getScale(StringRef name, const RowBlock &block, int64_t column = 0);
+  void dequantize(const RowBlock &block, const T *totals, T *sums);
+  LogicalResult checkScales(ArrayRef<Sequence> sequences);
   void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
                  const T *weights, T *sums) const;
 
@@ -79,6 +86,87 @@ void ForwardEvaluation<T>::sumValues(const RowBlock &block,
 }
 
 template <typename T>
+std::unique_ptr<T[]> ForwardEvaluation<T>::sumRows(const T *weights,
+                                                   int64_t rows, int64_t keys) {
+  std::unique_ptr<T[]> totals(new T[rows]);
+  for (int64_t i = 0; i < rows; ++i)
+    totals[i] =
+        std::accumulate(weights + i * keys, weights + (i + 1) * keys, T(0));
+  return totals;
+}
+
+/// Rounds P to the type of the values. 8-bit types have few exponents: as in a
+/// kernel, the largest weight of a row is the largest power of two.
+template <typename T>
+void ForwardEvaluation<T>::roundWeights(const RowBlock &block, T *weights) {
+  int64_t keys = block.sequence->keys.size();
+  auto type = cast<FloatType>(op.getValueType().getElementType());
+  ElementKind kind = *getElementKind(type);
+  if (type.getWidth() != 8)
+    return roundTo(kind, weights, block.count * keys);
+  T most = std::exp2(APFloat::semanticsMaxExponent(type.getFloatSemantics()));
+  for (int64_t i = 0; i < block.count; ++i) {
+    T *row = weights + i * keys,
+      largest = keys == 0 ? T(0) : *std::max_element(row, row + keys);
+    if (!(largest > T(0)))
+      continue;
+    std::for_each_n(row, keys, [&](T &w) { w *= most / largest; });
+    roundTo(kind, row, keys);
+    std::for_each_n(row, keys, [&](T &w) { w *= largest / most; });
+  }
+}
+
+/// The element of a scale, or of the mean of column `column`, for a block.
+template <typename T>
+T ForwardEvaluation<T>::getScale(StringRef name, const RowBlock &block,
+                                 int64_t column) {
+  OpOperand *operand = op.getScaleOperand(name);
+  if (!operand)
+    return name == "v_mean" ? T(0) : T(1);
+  const Array &scales = frame.getArray(operand->get());
+  ArrayRef<int64_t> shape = scales.getShape();
+  int64_t batch = shape[0] == 1 ? 0 : block.sequence->entry,
+          head = shape[1] == 1 ? 0 : this->getKeyHead(block.head);
+  int64_t row = batch * shape[1] + head;
+  return scales
+      .template data<T>()[row * (shape.size() == 3 ? shape[2] : 1) + column];
+}
+
+/// Applies the scale of V, and adds its mean, times the sum of the weights.
+template <typename T>
+void ForwardEvaluation<T>::dequantize(const RowBlock &block, const T *totals,
+                                      T *sums) {
+  if (op.getScales().empty())
+    return;
+  int64_t width = valueRows.width;
+  T scale = getScale("v", block);
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t d = 0; d < width; ++d) {
+      T &sum = sums[i * width + d];
+      sum = sum * scale + totals[i] * getScale("v_mean", block, d);
+    }
+}
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::checkScales(ArrayRef<Sequence> sequences) {
+  for (auto [index, scale] : llvm::enumerate(op.getScales())) {
+    ArrayRef<int64_t> shape = frame.getArray(scale).getShape();
+    auto fits = [&](int64_t dim, int64_t size) {
+      return shape[dim] == 1 || shape[dim] == size;
+    };
+    bool hasColumns = shape.size() != 3 || shape[2] == valueRows.width;
+    if (!fits(0, sequences.size()) || !fits(1, this->keyRows.heads) ||
+        !hasColumns)
+      return frame.fail(op)
+             << "'" << op.getScaleOperandName(index) << "' must have 1 or "
+             << sequences.size() << " entries for sequences and 1 or "
+             << this->keyRows.heads << " for key heads, found " << shape[0]
+             << " and " << shape[1];
+  }
+  return success();
+}
+
+template <typename T>
 void ForwardEvaluation<T>::writeRow(const RowBlock &block, int64_t row,
                                     const T *values, T lseValue) {
   int64_t batch = block.sequence->batch;
@@ -100,8 +188,9 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
   RuntimeValue mask;
   if (failed(masks.evaluateMask(block, inner, mask)))
     return failure();
-  RuntimeValue scores =
-      RuntimeValue::array(this->scaleProducts(*this->computeProducts(block)));
+  RuntimeValue scores = RuntimeValue::array(
+      this->scaleProducts(*this->computeProducts(block),
+                          getScale("q", block) * getScale("k", block)));
   if (failed(this->modifyScores(block, inner, mask, scores)))
     return failure();
 
@@ -140,11 +229,12 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
     T &weight = weights[n];
     weight = factor == T(0) ? T(0) : weight * factor;
   });
+  std::unique_ptr<T[]> totals = sumRows(weights.get(), block.count, keys);
   if (frame.getPrecision() == Precision::Typed)
-    roundTo(*getElementKind(op.getValueType().getElementType()), weights.get(),
-            block.count * keys);
+    roundWeights(block, weights.get());
   this->roundFactors(weights.get(), block.count * keys);
   sumValues(block, maskLanes, weights.get(), sums.get());
+  dequantize(block, totals.get(), sums.get());
   for (int64_t i = 0; i < block.count; ++i)
     writeRow(block, i, sums.get() + i * width, lseValues[i]);
   return success();
@@ -214,7 +304,7 @@ static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
 template <typename T>
 LogicalResult ForwardEvaluation<T>::run() {
   auto sequences = this->findSequences();
-  if (failed(sequences))
+  if (failed(sequences) || failed(checkScales(*sequences)))
     return failure();
   auto *elements = frame.template getEnvironment<ElementRequest>();
   if (elements && failed(evaluateElements(*sequences, *elements)))

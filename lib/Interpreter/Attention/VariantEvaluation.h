@@ -70,8 +70,8 @@ protected:
                                       const T *keys, int64_t depth) const;
   /// Products of the block's queries with its keys.
   std::shared_ptr<Array> computeProducts(const RowBlock &block) const;
-  /// Products times the scale.
-  std::shared_ptr<Array> scaleProducts(const Array &products) const;
+  /// Products times the scale, and times `by`.
+  std::shared_ptr<Array> scaleProducts(const Array &products, T by = 1) const;
   /// Applies score_mod to scores that `mask` shows.
   llvm::LogicalResult modifyScores(const RowBlock &block, Frame &inner,
                                    const RuntimeValue &mask,
@@ -190,10 +190,10 @@ VariantEvaluation<T>::computeProducts(const RowBlock &block) const {
 
 template <typename T>
 std::shared_ptr<Array>
-VariantEvaluation<T>::scaleProducts(const Array &products) const {
+VariantEvaluation<T>::scaleProducts(const Array &products, T by) const {
   auto scores = std::make_shared<Array>(products.getShape(), getStorage<T>());
   for (int64_t n = 0; n < products.getNumElements(); ++n)
-    scores->template data<T>()[n] = products.data<T>()[n] * scale;
+    scores->template data<T>()[n] = products.data<T>()[n] * (scale * by);
   return scores;
 }
 

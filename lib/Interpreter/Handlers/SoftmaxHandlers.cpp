@@ -179,13 +179,18 @@ private:
     withFloats(frame, [&](auto like) {
       using T = decltype(like);
       T scale = T(op.getScale().convertToDouble());
+      if (op.getRuntimeScale())
+        scale *= frame.get(op.getRuntimeScale()).template getScalar<T>();
+      // 8-bit types have few exponents below 1: the largest weight is 2^8.
+      bool isNarrow = op.getValueElementType().getWidth() == 8;
+      T headroom = isNarrow ? T(8 * std::log(2.0)) : T(0);
       const T *s = scores.data<T>();
       T *p = weights->data<T>();
       for (int64_t r = 0; r < rows; ++r, s += columns, p += columns) {
         T &offset = m->data<T>()[r], &sum = l->data<T>()[r];
         T newOffset = offset;
         for (int64_t c = 0; c < columns; ++c)
-          newOffset = maximum(newOffset, scale * s[c]);
+          newOffset = maximum(newOffset, scale * s[c] - headroom);
         T factor = expOrZero(offset, newOffset);
         T blockSum = 0;
         for (int64_t c = 0; c < columns; ++c) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import re
 from dataclasses import dataclass, field
@@ -27,7 +28,9 @@ DROPOUT = ("dropout_seed", "dropout_offset")
 #: Operands that each call passes as lists: block-sparse lists, offsets of packed sequences, page tables and lengths. A
 #: launch passes them in this order; `lists_of` must return the same order.
 LISTS = (*BLOCK_LISTS, *SEQUENCES["packed"], "page_table", *LISTED_PAGES)
-RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT, *LISTED_PAGES,
+#: Operands that scale quantized tensors, by their names in the program's clause.
+SCALES = {"q": "q_scale", "k": "k_scale", "v": "v_scale", "v_mean": "v_mean"}
+RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *SCALES.values(), *BLOCK_LISTS, *DROPOUT, *LISTED_PAGES,
             *(name for names in SEQUENCES.values() for name in names)}
 
 
@@ -96,10 +99,26 @@ def has_sinks(program: str) -> bool:
     return " sinks(%sinks " in program
 
 
+@functools.lru_cache(maxsize=1024)
+def own_names(program: str) -> Tuple[str, ...]:
+    """The operands that each call passes before captured tensors to a program of ``make_spec``:
+    sinks, scales."""
+    scales = tuple(name for name in SCALES.values() if f"%{name}: " in program)
+    return (("sinks",) if has_sinks(program) else ()) + scales
+
+
+@functools.lru_cache(maxsize=1024)
+def output_dtype(program: str) -> str:
+    """The element type of the output of a program of ``make_spec``."""
+    found = re.search(r"-> \(tensor<[^>]*x(\w+)>", program)
+    assert found, program
+    return found[1]
+
+
 def captured_names(program: str, count: int) -> Tuple[str, ...]:
     """The names of the ``count`` captured tensors that a call passes to a program of ``make_spec``:
-    sinks come first."""
-    own = ("sinks",) if has_sinks(program) else ()
+    those of `own_names` come first."""
+    own = own_names(program)
     return own + tuple(f"capture{index}" for index in range(count - len(own)))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..runtime._dtypes import dtype_name
 from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._gradient import gradient as gradient_of
-from ._program import BLOCK_LISTS, DROPOUT, LISTED_PAGES, QUERY_OFFSETS, RESERVED, SEQUENCES, Spec
+from ._program import BLOCK_LISTS, DROPOUT, LISTED_PAGES, QUERY_OFFSETS, RESERVED, SCALES, SEQUENCES, Spec
 from ._trace import trace, user_place
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
@@ -117,6 +117,7 @@ def make_spec(
     dropout: float = 0.0,
     invariant: bool = False,
     tf32: bool = False,
+    scales: Mapping[str, Tuple[bool, bool]] = {},
     captures: Mapping[str, Capture] = {},
     score_mod: Optional[RegionBuilder] = None,
     mask_mod: Optional[RegionBuilder] = None,
@@ -143,7 +144,7 @@ def make_spec(
     dv = head_dim if value_head_dim is None else value_head_dim
     q, k = tensor(batch, heads, query_length, head_dim, dtype), tensor(key_batch, kv_heads, key_length, head_dim, dtype)
     v = tensor(key_batch, kv_heads, key_length, dv, dtype)
-    o = tensor(batch, heads, query_length, dv, output_dtype or dtype)
+    o = tensor(batch, heads, query_length, dv, output_dtype or ("bf16" if dtype == "f8E4M3FN" else dtype))
     arguments = [("%q", q), ("%k", k), ("%v", v)]
     clauses: List[str] = []
     if scale == "runtime":
@@ -174,6 +175,15 @@ def make_spec(
         lists = ["%" + name for name in blocks.names()]
         arguments += zip(lists, kinds)
         clauses.append(f"blocks({', '.join(lists)} : {', '.join(kinds)}, size = [{blocks.queries}, {blocks.keys}])")
+    if scales:
+        entries = sequence_count if packs_queries or page is not None else None if form == "packed" else batch
+        shapes = {name: [entries if per_batch else 1, kv_heads if per_head else 1] + [dv] * (name == "v_mean")
+                  for name, (per_batch, per_head) in scales.items()}
+        kinds = [tensor_type(shape, "f32") for shape in shapes.values()]
+        operands = tuple("%" + SCALES[name] for name in scales)
+        arguments += zip(operands, kinds)
+        which = ", ".join(f'"{name}"' for name in scales)
+        clauses.append(f"scales({', '.join(operands)} : {', '.join(kinds)}, names = [{which}])")
     if sinks:
         kind = tensor_type([heads], "f32")
         arguments.append(("%sinks", kind))
@@ -223,6 +233,22 @@ def score_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
 def mask_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
     """The arguments of a RegionBuilder for mask_mod."""
     return [*COORDINATES, *(capture.argument(f"c{index}") for index, capture in enumerate(captures.values()))]
+
+
+#: Kinds of scales: whether there is one for each batch entry, and for each key head.
+_SCALE_KINDS = {"tensor": (False, False), "batch": (True, False), "head": (False, True), "batch_head": (True, True)}
+
+
+def scales_of(given: Optional[Mapping[str, str]]) -> Dict[str, Tuple[bool, bool]]:
+    """Scales as `make_spec` takes them, from their kinds. Raises ValueError."""
+    if given is not None and not isinstance(given, collections.abc.Mapping):
+        raise ValueError(f"scales must be a dictionary, {{name: kind}}, found {given!r}")
+    for name, kind in (given or {}).items():
+        if name not in SCALES:
+            raise ValueError(f"scales must be among {', '.join(SCALES)}, found {name!r}")
+        if kind not in _SCALE_KINDS:
+            raise ValueError(f"the kind of scale {name!r} must be one of {', '.join(_SCALE_KINDS)}, found {kind!r}")
+    return {name: _SCALE_KINDS[given[name]] for name in SCALES if given and name in given}
 
 
 def _size(what: str, value: Optional[int]) -> Optional[int]:
@@ -331,6 +357,7 @@ def attention(
     dropout: float = 0.0,
     invariant: bool = False,
     tf32: bool = False,
+    scales: Optional[Mapping[str, str]] = None,
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
     gradient: Union[None, bool, Sequence[str]] = None,
@@ -345,7 +372,8 @@ def attention(
     mask_mod(b, h, q_idx, kv_idx, ...)
         returns a boolean: whether the key is visible to the query.
     dtype
-        the dtype of q, k and v: "bf16" (default), "f16" or "f32".
+        the dtype of q, k and v: "bf16" (default), "f16", "f32" or "f8E4M3FN"
+        ("float8_e4m3fn"; kernels for sm_90a, without gradients).
     head_dim, value_head_dim
         the head dim of q and k, and that of v and o, which is the same by default.
     heads, kv_heads
@@ -398,6 +426,13 @@ def attention(
     tf32
         with ``dtype="f32"``, whether products may round their factors to tf32 (10 fraction
         bits), which is faster. By default their error is about that of f32.
+    scales
+        the scales of quantized tensors that each call passes, as {name: kind}. Names are "q",
+        "k", "v", whose elements are multiplied by ``q_scale``, ``k_scale``, ``v_scale``; and
+        "v_mean", which is added to the elements of v. Kinds: "tensor" for an f32 tensor of
+        (1, 1), "batch" (batch, 1), "head" (1, kv_heads) or "batch_head" (batch, kv_heads);
+        ``v_mean`` has value_head_dim columns in addition. Scales must be positive. A
+        run-time scale of other granularity is a captured tensor of ``score_mod``.
     captures
         the tensors that the functions read: {name: (dtype, shape)}, or {name: array} for
         the dtype and the rank of an array. The functions take them as further parameters,
@@ -405,7 +440,8 @@ def attention(
         are all sizes of an array; a shape of () is a scalar (f32, i32 or i64). A boolean
         takes one byte.
     output_dtype
-        the dtype of o: dtype (default) or "f32". Gradients take ``do`` in dtype.
+        the dtype of o: dtype (default; "bf16" for 8-bit inputs) or "f32"; for 8-bit
+        inputs also "f16". Gradients take ``do`` in dtype.
     gradient
         the tensors whose gradients are compiled with the program: "q", "k", "v", names of
         captured tensors, "sinks", "scale"; True for all that have a gradient.
@@ -451,6 +487,7 @@ def attention(
     if most_queries is not None and not packs_queries:
         raise ValueError(f"most_queries needs queries='packed' and keys that are not packed, found {most_queries!r}")
     lists = _blocks(blocks, "packed" if packs_queries else sequences)
+    scaled = scales_of(scales)
     declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
     regions: Dict[str, RegionBuilder] = {}
     roles: Sequence[Tuple[str, Optional[Callable], List[Tuple]]] = (
@@ -470,7 +507,7 @@ def attention(
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
         lse=lse, layout=layout, sequences=sequences, packs_queries=packs_queries,
         most_queries=_size("most_queries", most_queries) or 0, blocks=lists, sinks=bool(sinks), dropout=float(dropout),
-        invariant=bool(invariant), tf32=bool(tf32), captures=declared,
+        invariant=bool(invariant), tf32=bool(tf32), scales=scaled, captures=declared,
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
     )

@@ -11,7 +11,7 @@ from .._extras import need
 from ..compiler._structs import Tensor
 
 _NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32",
-          "i64": "int64", "bf16": "uint16"}
+          "i64": "int64", "bf16": "uint16", "f8E4M3FN": "uint8"}
 
 
 def _to_bf16(array: Any) -> Any:
@@ -31,11 +31,35 @@ def _to_bf16(array: Any) -> Any:
     return numpy.where(numpy.isnan(exact), numpy.uint16(0x7FC0), rounded)
 
 
+def _e4m3_values() -> Any:
+    """The numbers of all bits of f8E4M3FN: 4 bits of the exponent, 3 of the fraction."""
+    import numpy
+
+    bits = numpy.arange(128)
+    exponent, fraction = bits >> 3, bits & 7
+    values = numpy.where(exponent == 0, fraction * 2.0**-9, (8 + fraction) * numpy.exp2(exponent - 10.0))
+    values[127] = numpy.nan
+    return numpy.concatenate([values, -values]).astype(numpy.float32)
+
+
+def _to_e4m3(array: Any) -> Any:
+    """Rounds to f8E4M3FN, ties to even, and returns the bits. Finite numbers above 448 become 448, as in PyTorch."""
+    import numpy
+
+    exact = numpy.asarray(array, numpy.float64)
+    size = numpy.abs(numpy.where(numpy.isfinite(exact), exact, 0))
+    step = numpy.exp2(numpy.maximum(numpy.floor(numpy.log2(numpy.maximum(size, 2.0**-9))), -6) - 3)
+    size = numpy.minimum(numpy.rint(size / step) * step, 448)
+    bits = numpy.searchsorted(_e4m3_values()[:127], size).astype(numpy.uint8)
+    bits = numpy.where(numpy.isfinite(exact), bits, numpy.uint8(127))
+    return bits | (numpy.signbit(exact).astype(numpy.uint8) << 7)
+
+
 def _from_torch(value: Any) -> Any:
-    """A PyTorch tensor in host memory; numpy has no bf16."""
+    """A PyTorch tensor in host memory; numpy has no bf16 and no 8-bit floats."""
     torch = sys.modules["torch"]
     value = value.detach().cpu().as_subclass(torch.Tensor)
-    return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+    return value.float().numpy() if value.dtype in (torch.bfloat16, torch.float8_e4m3fn) else value.numpy()
 
 
 #: Operands of gradients that are results of the forward pass or gradients of the loss.
@@ -73,13 +97,16 @@ def to_host(name: str, value: Any, dtype: str) -> Any:
     if hasattr(value, "detach") and "torch" in sys.modules:
         value = _from_torch(value)
     array = numpy.asarray(value)
-    kind = "f" if str(array.dtype) in ("bfloat16", "float16", "float32", "float64") else array.dtype.kind
-    if dtype in ("f16", "bf16", "f32", "f64"):
+    kind = "f" if str(array.dtype) in ("bfloat16", "float16", "float32", "float64", "float8_e4m3fn") else array.dtype.kind
+    if dtype in ("f16", "bf16", "f32", "f64", "f8E4M3FN"):
         if kind not in "fiub":
             raise TypeError(f"'{name}' must hold numbers, found {array.dtype}")
         if dtype == "bf16":
             same = str(array.dtype) == "bfloat16"
             array = array.view(numpy.uint16) if same else _to_bf16(array)
+        elif dtype == "f8E4M3FN":
+            same = str(array.dtype) == "float8_e4m3fn"
+            array = array.view(numpy.uint8) if same else _to_e4m3(array)
         else:
             array = array.astype(_NUMPY[dtype])
     else:
@@ -115,14 +142,16 @@ def dtype_of_numpy(dtype: str) -> str:
 
 
 def from_host(array: Any, dtype: str) -> Any:
-    """Converts an array of bf16 bits to f32, which is exact; returns other arrays unchanged."""
+    """Converts an array of bits of bf16 or an 8-bit float to f32, which is exact; returns other arrays unchanged."""
+    if dtype == "f8E4M3FN":
+        return _e4m3_values()[array]
     if dtype != "bf16":
         return array
     return (array.astype("uint32") << 16).view("float32")
 
 
 def from_tensor(tensor: Tensor) -> Any:
-    """Copies a tensor of the interpreter to an array; bf16 becomes f32, which is exact."""
+    """Copies a tensor of the interpreter to an array; bf16 and 8-bit floats become f32, which is exact."""
     import numpy
 
     dtype = dtype_name(tensor.dtype.decode())

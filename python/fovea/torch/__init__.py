@@ -8,7 +8,8 @@ score_mods and mask_mods.
 ``torch.ops.fovea.attention``, which torch.compile keeps in its graph.
 ``varlen_attn`` is attention of packed sequences, and ``attention_with_kvcache`` attention over a
 KV cache, contiguous or in pages; ``append`` writes new keys and values into it, and ``merge``
-merges attention over disjoint sets of keys. ``register_flash`` makes Fovea an implementation of
+merges attention over disjoint sets of keys. ``flex_attention`` also takes float8_e4m3fn, which
+``quantize_attention_inputs`` makes. ``register_flash`` makes Fovea an implementation of
 PyTorch's own flash attention.
 """
 
@@ -25,9 +26,11 @@ from ._append import append
 from ._attention import flex_attention, scaled_dot_product_attention
 from ._kvcache import attention_with_kvcache
 from ._merge import merge
+from ._quantized import quantize_attention_inputs
 from ._registry import register_flash
 from ._varlen import varlen_attn
 
 __all__ = [
-    "append", "attention_with_kvcache", "flex_attention", "merge", "register_flash", "scaled_dot_product_attention", "varlen_attn",
+    "append", "attention_with_kvcache", "flex_attention", "merge", "quantize_attention_inputs", "register_flash",
+    "scaled_dot_product_attention", "varlen_attn",
 ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
 
 import torch
 
 from .ops import _autocast, _block_mask, _nested, _op
+from ._quantized import Scales, scales_of
 from .cache import _calls
 from .cache._calls import find, form_of
 from .ops._checks import (
-    LEVELS, allows_tf32, check, check_sinks, check_tensor, check_tensors, checked_backend, checked_options, checked_scale,
+    KINDS, LEVELS, NARROW, allows_tf32, check, check_sinks, check_tensor, check_tensors, checked_backend, checked_options, checked_scale,
     hints_of, refusal, sinks_as_float,
 )
 from .trace._dynamo import program_while_compiling, uncompiled
@@ -34,7 +35,7 @@ def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_block_mask.Form],
            dropout: float, sequences: str = "dense", sinks: bool = False,
-           window: Optional[Window] = None) -> Facts:
+           window: Optional[Window] = None, scales: Scales = Scales()) -> Facts:
     # For a symbolic size, torch.compile guards the length of a range; int() adds no guard.
     head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
     widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
@@ -42,7 +43,7 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
                  torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences, window,
-                 sinks=sinks, tf32=allows_tf32(query.dtype))
+                 sinks=sinks, tf32=allows_tf32(query.dtype), scales=scales.kinds, output=scales.output)
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
@@ -69,6 +70,8 @@ def flex_attention(
     *,
     return_aux: Any = None,
     sinks: Optional[torch.Tensor] = None,
+    scales: Optional[Mapping[str, torch.Tensor]] = None,
+    output_dtype: Optional[torch.dtype] = None,
     backend: str = "cuda",
 ) -> Any:
     """``torch.nn.attention.flex_attention.flex_attention``, compiled by Fovea.
@@ -102,6 +105,13 @@ def flex_attention(
         head the score of one more key, whose value is 0. It is part of the softmax's sum and
         of the log-sum-exp; it is neither scaled, nor masked, nor changed by ``score_mod``.
         The kernel of the gradients computes its gradient. Not in PyTorch's function.
+    scales, output_dtype
+        for query, key and value of float8_e4m3fn, on Hopper and without gradients. ``scales``
+        are float32 tensors by name, all optional: "q", "k" and "v", of (batch or 1, kv_heads
+        or 1), multiply the elements; "v_mean", with value_head_dim columns in addition, is added
+        to those of value. They must be positive. ``quantize_attention_inputs`` makes them.
+        ``output_dtype`` is bfloat16 (default), float16 or float32. Head dims are multiples of
+        16. Autocast does not cast float8 tensors. Not in PyTorch's function.
     kernel_options
         "schedule" (also as a dictionary, {"tile_n": 64}) and "recurrence", as in
         ``fovea.compile``. PyTorch's options, with and without the prefixes ``fwd_`` and
@@ -133,13 +143,20 @@ def flex_attention(
     ...     return score + slopes[h] * (kv_idx - q_idx)
     >>> out = flex_attention(query, key, value, score_mod=alibi)  # doctest: +SKIP
     """
-    if _autocast.is_any_enabled():
+    narrow = getattr(query, "dtype", None) == NARROW
+    if not narrow and _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
-    own = sinks_as_float(sinks)
+    own, quantized = sinks_as_float(sinks), Scales()
+    if narrow or scales is not None or output_dtype is not None:
+        check(query, key, value, enable_gqa, checked_backend(backend), (*KINDS, NARROW))
+        quantized = scales_of(query, key, value, scales, output_dtype)
+        if needs_gradient(query, key, value, *own, *quantized.tensors):
+            raise NotImplementedError(f"attention of {NARROW} has no gradients: call it under torch.no_grad()")
+    sinks_of_call, own = own, own + quantized.tensors
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
     # Options may hold symbols while torch.compile traces, and comparing them would add guards.
     hints: Any = None if is_compiling() else hints_of(kernel_options) if kernel_options else ()
-    options = (scale, enable_gqa, wants_lse, hints, len(own))
+    options = (scale, enable_gqa, wants_lse, hints, len(sinks_of_call), quantized[1:])
     nested = type(query) is not torch.Tensor and _nested.is_any_nested(query, key, value)
     repeats = (backend == "cuda" and hints is not None and not nested
                and (return_aux is None or not return_lse and not return_aux.max_scores))
@@ -159,8 +176,8 @@ def flex_attention(
         _nested.check_block_mask(block_mask)
         query, key, value, lists = _nested.packed(*given)
         sequences = "packed"
-    check(query, key, value, enable_gqa, checked_backend(backend))
-    check_sinks(own, query.shape[1], query.device)
+    check(query, key, value, enable_gqa, checked_backend(backend), (*KINDS, NARROW) if narrow and not nested else KINDS)
+    check_sinks(sinks_of_call, query.shape[1], query.device)
     if return_lse and return_aux is not None:
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
@@ -178,14 +195,18 @@ def flex_attention(
     keeps_lse = wants_lse or derived
     if derived and blocks is not None:
         lists = lists + transposed
-    sinked = bool(own)
-    program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences, sinked))
+    sinked = bool(sinks_of_call)
+    facts = _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences, sinked, None, quantized)
+    program, known = _program(score_mod, mask_mod, query, facts)
+    if narrow and program is not None and needs_gradient(*program.captures):
+        raise NotImplementedError(f"attention of {NARROW} has no gradients: call it under torch.no_grad()")
     if program is not None and not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
         program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences, sinked))
     if program is None:
         return uncompiled(flex_attention)(*given, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
-                                          return_aux=return_aux, sinks=sinks, backend=backend)
+                                          return_aux=return_aux, sinks=sinks, scales=scales, output_dtype=output_dtype,
+                                          backend=backend)
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call([*own, *captures_of(program, query.shape[2], rows)], lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)

@@ -15,6 +15,7 @@
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -365,6 +366,45 @@ Value ForwardKernel::loadKeys(Value key) const {
     position.limit = {};
   return loadBlock(kb, arguments.k, position, tile.keyHead, plan.columns,
                    plan.headDim, "k");
+}
+
+/// The scale operand `name` and the indices of the tile's sequence and key head
+/// in it; none if the op does not have it.
+static std::optional<std::pair<Value, SmallVector<Value>>>
+locateScale(const ForwardKernel &kernel, StringRef name) {
+  attn::ForwardOp op = kernel.op;
+  OpOperand *operand = op.getScaleOperand(name);
+  if (!operand)
+    return std::nullopt;
+  KernelBuilder &kb = kernel.kb;
+  auto type = cast<RankedTensorType>(operand->get().getType());
+  SmallVector<Value> indices = {kernel.tile.work.batch, kernel.tile.keyHead};
+  for (auto [dim, index] : llvm::enumerate(indices))
+    if (type.getDimSize(dim) == 1)
+      index = kb.constant(0);
+  if (type.getRank() == 3)
+    indices.push_back(kb.constant(0));
+  return std::pair(kb.operandArgument(operand->getOperandNumber()), indices);
+}
+
+Value ForwardKernel::loadScale(StringRef name) const {
+  auto place = locateScale(*this, name);
+  return place ? kb.make<memref::LoadOp>(place->first, place->second) : Value();
+}
+
+Value ForwardKernel::loadMean() const {
+  auto place = locateScale(*this, "v_mean");
+  if (!place)
+    return {};
+  OpBuilder &b = kb.builder;
+  return tile::LoadOp::create(
+      b, getNamedLoc(getLoc(), "v_mean"),
+      kb.tileType(1, plan.valueHeadDim, b.getF32Type()), place->first,
+      place->second, /*limit=*/Value(), /*table=*/Value(),
+      /*tableIndices=*/ValueRange(), b.getDenseI64ArrayAttr({-1, 2}),
+      /*fold=*/DenseI64ArrayAttr(), /*fragments=*/UnitAttr(),
+      /*by_register=*/UnitAttr(), /*name=*/StringAttr(),
+      /*groups=*/DenseI64ArrayAttr());
 }
 
 SmallVector<Value> ForwardKernel::getRowPlace() const {

@@ -72,6 +72,11 @@ struct ForwardKernel {
   BlockPosition locateKeys(mlir::Value key) const;
   /// Loads the block of K whose first key is `key`.
   mlir::Value loadKeys(mlir::Value key) const;
+  /// The scale `name` of the tile's sequence and key head, an f32; null if the
+  /// op does not have it.
+  mlir::Value loadScale(llvm::StringRef name) const;
+  /// The mean of V that the op adds to the output, 1xDv; or null.
+  mlir::Value loadMean() const;
   /// Indices of the tile's first row in Q and O; without the last one, in LSE.
   llvm::SmallVector<mlir::Value> getRowPlace() const;
   /// The dimension of Q and O that rows run along, and the dimension folded

@@ -151,7 +151,10 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
     return type.getElementTypeBitWidth();
   };
   StreamBits bits{getBits(op.getQueryType()), getBits(op.getKeyType()),
-                  getBits(op.getValueType())};
+                  getBits(op.getValueType()), getBits(op.getQueryType())};
+  // Outputs of f32 are not copied through shared memory if Q has fewer bits.
+  if (bits.query < 16)
+    bits.output = getBits(op.getOutputType());
   ScheduleProblem problem{options.target, bits,
                           options.padHeadDim(op.getQueryType()),
                           options.padHeadDim(op.getValueType())};

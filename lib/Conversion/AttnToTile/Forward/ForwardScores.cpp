@@ -45,6 +45,8 @@ public:
 private:
   int64_t getRows() const { return kernel.plan.rows; }
   int64_t getColumns() const { return kernel.plan.columns; }
+  /// The product of the scales of Q and K, an f32; or null.
+  Value emitDequantization(OpBuilder &invariant);
   /// Emits two versions of the block: the first one runs if `condition` holds.
   FailureOr<Value> emitWays(OpBuilder &invariant, const AffineScore &products,
                             Value condition, const ExtractPlaces &places,
@@ -218,9 +220,29 @@ FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
   return branch.getResult(0);
 }
 
+Value ScoreEmitter::emitDequantization(OpBuilder &invariant) {
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.builder.restoreInsertionPoint(invariant.saveInsertionPoint());
+  Value product;
+  for (StringRef name : {"q", "k"})
+    if (Value scale = kernel.loadScale(name))
+      product = product ? kb.make<arith::MulFOp>(product, scale) : scale;
+  return product;
+}
+
 FailureOr<Value> ScoreEmitter::emitScore(OpBuilder &invariant, Value products,
                                          ScoreRest &rest) {
   AffineScore form = scaleProducts(kb, op, products);
+  if (Value dequantize = emitDequantization(invariant)) {
+    // A score_mod needs the scores themselves.
+    Value &scalar = form.full.front().factor.scalar;
+    if (op.getScoreMod().empty())
+      rest.runtimeScale = dequantize;
+    else if (!scalar)
+      scalar = dequantize;
+    else
+      scalar = arith::MulFOp::create(invariant, loc, scalar, dequantize);
+  }
   if (!op.getScoreMod().empty()) {
     BlockUniformLoads extracts(kb.builder, context, op.getScoreMod());
     if (Value isUniform = extracts.emitCondition())

@@ -24,6 +24,8 @@ namespace fovea {
 /// index within the tile times `rowStep`, if that is not null.
 struct ScoreRest {
   double scale = 1.0;
+  /// An f32 that multiplies `scale`, or null for 1.
+  mlir::Value runtimeScale;
   mlir::Value rowStep;
 
   /// The term that is factored out of all scores of a row, or null.

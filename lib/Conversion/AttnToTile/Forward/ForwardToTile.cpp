@@ -17,9 +17,11 @@
 #include "Kernel/KernelLowering.h"
 #include "KeyBlocks/KeyBlocks.h"
 
+#include "fovea/Schedule/ScheduleFields.h"
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -41,13 +43,14 @@ static Value loadQueries(const ForwardKernel &kernel) {
 
 /// Creates the softmax sum over the blocks. Of its regions only the one that
 /// selects blocks is filled.
-static FailureOr<tile::SoftmaxSumOp>
-createSum(const ForwardKernel &kernel, const KeyBlocks &blocks, double scale) {
+static FailureOr<tile::SoftmaxSumOp> createSum(const ForwardKernel &kernel,
+                                               const KeyBlocks &blocks,
+                                               const ScoreRest &rest) {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
   Location loc = kernel.getLoc();
   const ForwardPlan &plan = kernel.plan;
-  llvm::APFloat factor(static_cast<float>(scale));
+  llvm::APFloat factor(static_cast<float>(rest.scale));
   Type rowType = kb.tileType(plan.rows, 1, b.getF32Type());
   Type accType = kb.tileType(plan.rows, plan.valueHeadDim, b.getF32Type());
   BlockIterator *visited = blocks.single.get();
@@ -55,12 +58,12 @@ createSum(const ForwardKernel &kernel, const KeyBlocks &blocks, double scale) {
     return tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, blocks.lower, blocks.upper,
         blocks.fullLower, blocks.fullUpper, Value(), Value(), ValueRange(),
-        blocks.visible, plan.columns, factor,
+        blocks.visible, rest.runtimeScale, plan.columns, factor,
         /*descending=*/plan.kernel.visitsAtLeastOnce(), b.getStringAttr("o"));
   auto sum = tile::SoftmaxSumOp::create(
       b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
       visited->getCount(), visited->getMasked(), visited->getInits(),
-      ValueRange(), plan.columns, factor,
+      ValueRange(), rest.runtimeScale, plan.columns, factor,
       /*descending=*/false, b.getStringAttr("o"));
   Block &visit = sum.getVisit().emplaceBlock();
   visit.addArgument(b.getIndexType(), loc);
@@ -78,9 +81,21 @@ static Value loadValues(const ForwardKernel &kernel, Value key) {
   if (!kernel.arguments.v)
     return kernel.loadKeys(key);
   // Missing keys are loaded as zeros: their P is 0, but 0 * NaN is NaN.
-  return loadBlock(kernel.kb, kernel.arguments.v, kernel.locateKeys(key),
-                   kernel.tile.keyHead, kernel.plan.columns,
-                   kernel.plan.valueHeadDim, "v");
+  KernelBuilder &kb = kernel.kb;
+  const ForwardPlan &plan = kernel.plan;
+  Value read =
+      loadBlock(kb, kernel.arguments.v, kernel.locateKeys(key),
+                kernel.tile.keyHead, plan.columns, plan.valueHeadDim, "v");
+  if (!transposesValues(plan.kernel))
+    return read;
+  // The dot reads the transposed stream in the other order.
+  auto type = cast<RankedTensorType>(read.getType());
+  Value transposed = kb.make<tile::TransposeOp>(
+      kb.tileType(plan.valueHeadDim, plan.columns, type.getElementType()),
+      read);
+  Value stream = kb.make<tile::StreamOp>(
+      transposed, kb.builder.getStringAttr(kTransposedValues));
+  return kb.make<tile::TransposeOp>(type, stream);
 }
 
 /// Fills the region that loads the values.
@@ -107,7 +122,7 @@ static FailureOr<tile::SoftmaxSumOp> emitSum(const ForwardKernel &kernel,
   if (failed(left))
     return failure();
   rest = *left;
-  FailureOr<tile::SoftmaxSumOp> sum = createSum(kernel, blocks, rest.scale);
+  FailureOr<tile::SoftmaxSumOp> sum = createSum(kernel, blocks, rest);
   if (failed(sum))
     return failure();
   sum->getScores().takeBody(scores);
@@ -139,11 +154,28 @@ static Value emitOutput(const ForwardKernel &kernel, Value output) {
   return tile::makeStaged(b, loc, kernel.plan.kernel, "y", output);
 }
 
+/// Applies the scale and the mean of quantized values to the output before it
+/// is divided by the row sums. Rows without keys, and sinks, then need no cases
+/// of their own.
+static Value dequantize(const ForwardKernel &kernel,
+                        const SoftmaxState &state) {
+  KernelBuilder &kb = kernel.kb;
+  Value acc = state.acc;
+  Type type = acc.getType();
+  if (Value scale = kernel.loadScale("v"))
+    acc = kb.make<arith::MulFOp>(acc, kb.make<tile::BroadcastOp>(type, scale));
+  if (Value mean = kernel.loadMean())
+    acc = kb.make<math::FmaOp>(kb.make<tile::BroadcastOp>(type, state.l),
+                               kb.make<tile::BroadcastOp>(type, mean), acc);
+  return acc;
+}
+
 /// Stores O and LSE of the kernel's rows.
-static void emitResults(const ForwardKernel &kernel, const SoftmaxState &state,
+static void emitResults(const ForwardKernel &kernel, SoftmaxState state,
                         const ScoreRest &rest) {
   OpBuilder &b = kernel.kb.builder;
   Location loc = kernel.getLoc();
+  state.acc = dequantize(kernel, state);
   auto finish = tile::SoftmaxFinishOp::create(
       b, loc, TypeRange(state.acc.getType()), state.m.getType(), state.m,
       state.l, ValueRange(state.acc), emitSink(kernel, rest));

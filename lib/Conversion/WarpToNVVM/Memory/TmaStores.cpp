@@ -52,6 +52,9 @@ public:
 
 private:
   FailureOr<const Role *> getRole(Operation *op, bool mayBeSingle = false);
+  /// The role of an op that needs whole warp groups only if it needs their
+  /// barrier.
+  FailureOr<const Role *> getRoleOfWarps(Operation *op, bool needsBarrier);
   bool isReadBack(warp::FenceStoresOp fence);
   LogicalResult check(warp::CopyOutOp op, const Role &role);
   void emitCopies(warp::CopyOutOp op, const Role &role, SharedView view,
@@ -77,6 +80,14 @@ FailureOr<const Role *> OutputLowering::getRole(Operation *op,
   return failure();
 }
 
+FailureOr<const Role *> OutputLowering::getRoleOfWarps(Operation *op,
+                                                       bool needsBarrier) {
+  const Role *role = roles.getRole(op);
+  if (role && !role->isSingleWarp && !needsBarrier)
+    return role;
+  return getRole(op);
+}
+
 /// A buffer that dots read may be overwritten when the dots are done in all
 /// warps of the group, which needs a barrier. Output buffers need none, because
 /// each warp only accesses its own rows. Neither do acquired stages: the
@@ -92,9 +103,9 @@ LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
   // All threads acquired the stage with a CTA barrier.
   if (!roles.hasRoles() && op.getTarget().getDefiningOp<warp::StageOp>())
     return success();
-  FailureOr<const Role *> role = getRole(op);
+  const Role *owner = roles.getRole(op);
   FailureOr<SharedView> view = getSharedView(op, op.getTarget());
-  if (failed(role) || failed(view))
+  if (failed(view))
     return failure();
   auto isOfBuffer = [&](Value memref) {
     if (auto stage = memref.getDefiningOp<warp::StageOp>())
@@ -106,7 +117,7 @@ LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
     if (auto dot = dyn_cast<warp::DotOp>(user);
         dot && (isOfBuffer(dot.getA()) || isOfBuffer(dot.getB()))) {
       isRead = true;
-      isReadHere |= roles.getRole(dot) == *role;
+      isReadHere |= roles.getRole(dot) == owner;
     }
     if (auto copy = dyn_cast<warp::CopyOutOp>(user))
       isCopiedOut |= isOfBuffer(copy.getSource());
@@ -118,7 +129,11 @@ LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
   MemRefType stages = view->buffer.getBuffer().getType();
   bool isOnlyStage = stages.getRank() == 3 && stages.getDimSize(0) == 1;
   bool isAcquired = view->stage && !isCopiedOut && !(isReadHere && isOnlyStage);
-  return isRead && !isAcquired ? barriers.emit(b, op, **role) : success();
+  bool needsBarrier = isRead && !isAcquired;
+  FailureOr<const Role *> role = getRoleOfWarps(op, needsBarrier);
+  if (failed(role))
+    return failure();
+  return needsBarrier ? barriers.emit(b, op, **role) : success();
 }
 
 static void emitWarpSync(OpBuilder &b, Location loc) {
@@ -152,7 +167,8 @@ LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
     op.erase();
     return success();
   }
-  FailureOr<const Role *> role = getRole(op);
+  bool needsBarrier = isReadBack(op);
+  FailureOr<const Role *> role = getRoleOfWarps(op, needsBarrier);
   if (failed(role))
     return failure();
   OpBuilder b(op);
@@ -161,7 +177,7 @@ LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
   // A dot reads the stores of all warps of its group.
-  if (!isReadBack(op))
+  if (!needsBarrier)
     emitWarpSync(b, op.getLoc());
   else if (failed(barriers.emit(b, op, **role)))
     return failure();

@@ -144,6 +144,26 @@ static Value emitOverflowToNaN(OpBuilder &b, Location loc, Value values) {
       b, loc, fits, values, splat(std::numeric_limits<double>::quiet_NaN()));
 }
 
+/// True for a tile whose elements are all `value`.
+static bool isSplatOf(Value tile, double value) {
+  SplatElementsAttr splat;
+  return matchPattern(tile, m_Constant(&splat)) &&
+         splat.getSplatValue<APFloat>().convertToDouble() == value;
+}
+
+/// The tile that `op` rounds, before it was clamped to the finite values of the
+/// result's type, as the instruction does; null if it was not.
+static Value lookThroughClamp(arith::TruncFOp op) {
+  auto type = cast<FloatType>(getElementTypeOrSelf(op.getType()));
+  double largest =
+      APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  auto above = op.getIn().getDefiningOp<arith::MaximumFOp>();
+  if (!above || !isSplatOf(above.getRhs(), -largest))
+    return {};
+  auto below = above.getLhs().getDefiningOp<arith::MinimumFOp>();
+  return below && isSplatOf(below.getRhs(), largest) ? below.getLhs() : Value();
+}
+
 namespace {
 /// Rounds f32 to f8E4M3FN, two elements at a time.
 struct RoundToEightBits : OpConversionPattern<arith::TruncFOp> {
@@ -157,7 +177,9 @@ struct RoundToEightBits : OpConversionPattern<arith::TruncFOp> {
       return failure();
     auto source = cast<VectorType>(adaptor.getIn().getType());
     Location loc = op.getLoc();
-    Value values = emitOverflowToNaN(rewriter, loc, adaptor.getIn());
+    Value values = rewriter.getRemappedValue(lookThroughClamp(op));
+    if (!values)
+      values = emitOverflowToNaN(rewriter, loc, adaptor.getIn());
     auto elements = vector::ToElementsOp::create(rewriter, loc, values);
     SmallVector<Value> all(elements.getResults()), pairs;
     if (all.size() % 2 != 0)
@@ -327,37 +349,18 @@ SmallVector<Value, 4> TransposedLoader::load(Value block, int64_t column) {
   return words;
 }
 
-LogicalResult TransposedLoadLowering::matchAndRewrite(
-    warp::LocalLoadOp op, OpAdaptor adaptor,
-    ConversionPatternRewriter &rewriter) const {
-  if (!op.getTranspose())
-    return failure();
-  RankedTensorType tile = op.getType();
-  MemRefType buffer = op.getSource().getType();
-  auto layout = dyn_cast<warp::RowPairsAttr>(tile.getEncoding());
-  if (!layout || tile.getDimSize(0) == 1 ||
-      tile.getDimSize(1) % kColumns != 0 || warp::getCtas(buffer) != 1)
-    return op.emitOpError("loads a transposed matrix of '#warp.row_pairs' with "
-                          "a multiple of ")
-           << kColumns << " columns from a buffer of one CTA, found " << buffer
-           << " to " << tile;
-  Location loc = op.getLoc();
-  int64_t blocks = tile.getDimSize(0) / (kBlock * layout.getWarps());
-  TransposedLoader loader(rewriter, loc, adaptor.getSource(), buffer);
-  Value warp = divide(rewriter, loc, emitThread(rewriter, loc), kLanes);
-  Value first = times(rewriter, loc, warp, blocks);
-  SmallVector<Value> words;
-  for (int64_t block = 0; block < blocks; ++block)
-    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns)
-      llvm::append_range(words, loader.load(add(rewriter, loc, first,
-                                                emitI32(rewriter, loc, block)),
-                                            column));
-  Value packed = vector::FromElementsOp::create(
-      rewriter, loc,
-      VectorType::get({int64_t(words.size())}, rewriter.getI32Type()), words);
-  rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(
-      op, getTypeConverter()->convertType(tile), packed);
-  return success();
+void fovea::sinkTransposedLoads(gpu::GPUFuncOp kernel) {
+  kernel.walk([](warp::LocalLoadOp load) {
+    if (!load.getTranspose() || !load->hasOneUse())
+      return;
+    auto store = dyn_cast<warp::LocalStoreOp>(*load->user_begin());
+    if (!store || store->getBlock() != load->getBlock())
+      return;
+    auto between = llvm::make_range(std::next(Block::iterator(load)),
+                                    Block::iterator(store));
+    if (llvm::none_of(between, llvm::IsaPred<warp::ConsumerReleaseOp>))
+      load->moveBefore(store);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -396,9 +399,77 @@ static SmallVector<Value> getWords(OpBuilder &b, Location loc, Value tile) {
   return SmallVector<Value>(words.getResults());
 }
 
-LogicalResult EightBitStoreLowering::matchAndRewrite(
-    warp::LocalStoreOp op, OpAdaptor adaptor,
-    ConversionPatternRewriter &rewriter) const {
+namespace {
+/// Stores 32 columns of a block of 16 rows at a time.
+class EightBitStorer {
+public:
+  EightBitStorer(OpBuilder &b, warp::LocalStoreOp op, Value target);
+
+  /// The first row, within the warp's rows, and column of each part.
+  SmallVector<std::pair<int64_t, int64_t>> getPlaces() const;
+  void store(std::pair<int64_t, int64_t> at, ArrayRef<Value> words);
+  /// The warp's first block, i32.
+  Value emitFirstBlock();
+
+private:
+  OpBuilder &b;
+  Location loc;
+  int64_t columns, rowBytes, rows, rowsOfWarp;
+  Value thread, place;
+};
+} // namespace
+
+EightBitStorer::EightBitStorer(OpBuilder &b, warp::LocalStoreOp op,
+                               Value target)
+    : b(b), loc(op.getLoc()) {
+  RankedTensorType tile = op.getValue().getType();
+  MemRefType type = op.getTarget().getType();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  columns = tile.getDimSize(1);
+  rowBytes = warp::getRowBytes(type);
+  rows = warp::getRowsOfCta(type);
+  rowsOfWarp = tile.getDimSize(0) / layout.getRowWarps();
+  thread = emitThread(b, loc);
+  Value lane = rest(b, loc, thread, kLanes);
+  Value row =
+      add(b, loc, times(b, loc, divide(b, loc, thread, kLanes), rowsOfWarp),
+          emitStoredRow(b, loc, lane, tile.getEncoding()));
+  if (rows != tile.getDimSize(0))
+    row = rest(b, loc, row, rows);
+  // Chunks of the first two blocks differ in the lowest bit, so the swizzled
+  // chunk of the other blocks is an exclusive or.
+  place = add(b, loc, emitAddress(b, loc, target),
+              emitSwizzle(b, loc, row, divide(b, loc, lane, 2 * kMatrixRows),
+                          rowBytes));
+}
+
+Value EightBitStorer::emitFirstBlock() {
+  return times(b, loc, divide(b, loc, thread, kLanes), rowsOfWarp / kBlock);
+}
+
+SmallVector<std::pair<int64_t, int64_t>> EightBitStorer::getPlaces() const {
+  SmallVector<std::pair<int64_t, int64_t>> places;
+  for (int64_t block = 0; block < rowsOfWarp; block += kBlock)
+    for (int64_t column = 0; column < columns; column += kColumns)
+      places.emplace_back(block, column);
+  return places;
+}
+
+void EightBitStorer::store(std::pair<int64_t, int64_t> at,
+                           ArrayRef<Value> words) {
+  auto [block, column] = at;
+  Value inRow =
+      arith::XOrIOp::create(b, loc, place, emitI32(b, loc, column % rowBytes));
+  int64_t distance = column / rowBytes * rows * rowBytes + block * rowBytes;
+  SmallVector<Value> operands = {add(b, loc, inRow, emitI32(b, loc, distance))};
+  llvm::append_range(operands, words);
+  emitAsm(b, loc,
+          "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+          "r,r,r,r,r,~{memory}", operands);
+}
+
+/// Fails, maybe without a diagnostic, if the op is not lowered here.
+static LogicalResult checkEightBitStore(warp::LocalStoreOp op) {
   RankedTensorType tile = op.getValue().getType();
   MemRefType type = op.getTarget().getType();
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
@@ -412,40 +483,98 @@ LogicalResult EightBitStoreLowering::matchAndRewrite(
     return op.emitOpError("stores 8-bit matrices of '#warp.row_pairs' or "
                           "'#warp.operand' with a multiple of ")
            << kColumns << " columns, found " << tile;
-  Location loc = op.getLoc();
-  int64_t rowBytes = warp::getRowBytes(type), rows = warp::getRowsOfCta(type),
-          rowsOfWarp = tile.getDimSize(0) / layout.getRowWarps();
-  Value thread = emitThread(rewriter, loc);
-  Value lane = rest(rewriter, loc, thread, kLanes);
-  Value row = add(
-      rewriter, loc,
-      times(rewriter, loc, divide(rewriter, loc, thread, kLanes), rowsOfWarp),
-      emitStoredRow(rewriter, loc, lane, tile.getEncoding()));
-  if (rows != tile.getDimSize(0))
-    row = rest(rewriter, loc, row, rows);
-  // Chunks of the first two blocks differ in the lowest bit, so the swizzled
-  // chunk of the other blocks is an exclusive or.
-  Value place =
-      add(rewriter, loc, emitAddress(rewriter, loc, adaptor.getTarget()),
-          emitSwizzle(rewriter, loc, row,
-                      divide(rewriter, loc, lane, 2 * kMatrixRows), rowBytes));
-  SmallVector<Value> words = getWords(rewriter, loc, adaptor.getValue());
-  size_t next = 0;
-  for (int64_t block = 0; block < rowsOfWarp; block += kBlock)
-    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns) {
-      Value inRow = arith::XOrIOp::create(
-          rewriter, loc, place, emitI32(rewriter, loc, column % rowBytes));
-      int64_t distance = column / rowBytes * rows * rowBytes + block * rowBytes;
-      SmallVector<Value> operands = {
-          add(rewriter, loc, inRow, emitI32(rewriter, loc, distance))};
-      llvm::append_range(operands, ArrayRef(words).slice(next, 4));
-      next += 4;
-      emitAsm(rewriter, loc,
-              "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], "
-              "{$1, $2, $3, $4};",
-              "r,r,r,r,r,~{memory}", operands);
-    }
+  return success();
+}
+
+LogicalResult EightBitStoreLowering::matchAndRewrite(
+    warp::LocalStoreOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  if (failed(checkEightBitStore(op)))
+    return failure();
+  EightBitStorer storer(rewriter, op, adaptor.getTarget());
+  SmallVector<Value> words =
+      getWords(rewriter, op.getLoc(), adaptor.getValue());
+  for (auto [number, at] : llvm::enumerate(storer.getPlaces()))
+    storer.store(at, ArrayRef(words).slice(4 * number, 4));
   rewriter.eraseOp(op);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Transposed loads and their stores
+//===----------------------------------------------------------------------===//
+
+/// The store of a loaded tile if it is the tile's only use and the next op.
+static warp::LocalStoreOp getNextStore(warp::LocalLoadOp load) {
+  auto store = dyn_cast<warp::LocalStoreOp>(load->getNextNode());
+  return store && load->hasOneUse() && *load->user_begin() == store
+             ? store
+             : warp::LocalStoreOp();
+}
+
+/// Loads and stores a tile in parts, so that few words are live at a time.
+static void emitTransposedCopy(OpBuilder &b, TransposedLoader &loader,
+                               EightBitStorer &storer, Location loc) {
+  // Enough loads at a time to hide their latency.
+  constexpr size_t kTogether = 4;
+  Value first = storer.emitFirstBlock();
+  SmallVector<std::pair<int64_t, int64_t>> places = storer.getPlaces();
+  for (ArrayRef left(places); !left.empty();) {
+    auto some = left.take_front(kTogether);
+    left = left.drop_front(some.size());
+    SmallVector<SmallVector<Value, 4>> words;
+    for (auto [row, column] : some)
+      words.push_back(loader.load(
+          add(b, loc, first, emitI32(b, loc, row / kBlock)), column));
+    for (auto [at, loaded] : llvm::zip_equal(some, words))
+      storer.store(at, loaded);
+    // Without a barrier, ptxas loads all of the tile first and spills.
+    if (!left.empty())
+      NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+  }
+}
+
+LogicalResult TransposedLoadLowering::matchAndRewrite(
+    warp::LocalLoadOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  if (!op.getTranspose())
+    return failure();
+  RankedTensorType tile = op.getType();
+  MemRefType buffer = op.getSource().getType();
+  auto layout = dyn_cast<warp::RowPairsAttr>(tile.getEncoding());
+  if (!layout || tile.getDimSize(0) == 1 ||
+      tile.getDimSize(1) % kColumns != 0 || warp::getCtas(buffer) != 1)
+    return op.emitOpError("loads a transposed matrix of '#warp.row_pairs' with "
+                          "a multiple of ")
+           << kColumns << " columns from a buffer of one CTA, found " << buffer
+           << " to " << tile;
+  Location loc = op.getLoc();
+  TransposedLoader loader(rewriter, loc, adaptor.getSource(), buffer);
+  if (warp::LocalStoreOp store = getNextStore(op)) {
+    if (failed(checkEightBitStore(store)))
+      return failure();
+    rewriter.setInsertionPoint(store);
+    EightBitStorer storer(rewriter, store,
+                          rewriter.getRemappedValue(store.getTarget()));
+    emitTransposedCopy(rewriter, loader, storer, loc);
+    rewriter.eraseOp(store);
+    rewriter.eraseOp(op);
+    return success();
+  }
+  int64_t blocks = tile.getDimSize(0) / (kBlock * layout.getWarps());
+  Value warp = divide(rewriter, loc, emitThread(rewriter, loc), kLanes);
+  Value first = times(rewriter, loc, warp, blocks);
+  SmallVector<Value> words;
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns)
+      llvm::append_range(words, loader.load(add(rewriter, loc, first,
+                                                emitI32(rewriter, loc, block)),
+                                            column));
+  Value packed = vector::FromElementsOp::create(
+      rewriter, loc,
+      VectorType::get({int64_t(words.size())}, rewriter.getI32Type()), words);
+  rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(
+      op, getTypeConverter()->convertType(tile), packed);
   return success();
 }
 

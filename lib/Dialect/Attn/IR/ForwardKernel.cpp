@@ -13,16 +13,37 @@ using namespace fovea::attn;
 
 std::string ForwardOp::getOperandName(unsigned index) {
   static constexpr StringRef kNames[] = {"q", "k", "v"};
-  return index < getFirstVariantOperand() ? kNames[index].str()
-                                          : getVariantOperandName(*this, index);
+  if (index < getNumTensors())
+    return kNames[index].str();
+  return index < getFirstVariantOperand()
+             ? getScaleOperandName(index - getNumTensors())
+             : getVariantOperandName(*this, index);
 }
 
 std::string ForwardOp::getResultName(unsigned index) {
   return index == 0 ? "o" : "lse";
 }
 
+/// A batch entry is a sequence. Extents of 1 are broadcast and have names of
+/// their own.
+static SmallVector<std::string> getScaleDims(ForwardOp op, unsigned index) {
+  SequencePlaces places = op.getSequence().getPlaces();
+  std::string batch = getQueryBatchName(op);
+  if (places.packsQueries() || places.page)
+    batch = "sequences";
+  auto type = cast<RankedTensorType>(op.getOperand(index).getType());
+  SmallVector<std::string> dims = {batch, "Hkv", "Dv"};
+  dims.truncate(type.getRank());
+  for (int64_t dim = 0; dim < 2; ++dim)
+    if (type.getDimSize(dim) == 1 || (dim == 0 && batch == "sequences"))
+      dims[dim] = op.getOperandName(index) + "." + std::to_string(dim);
+  return dims;
+}
+
 SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
-  return index < getFirstVariantOperand() ? getSequenceTensorDims(*this, index)
+  if (index < getNumTensors())
+    return getSequenceTensorDims(*this, index);
+  return index < getFirstVariantOperand() ? getScaleDims(*this, index)
                                           : getVariantOperandDims(*this, index);
 }
 
@@ -37,7 +58,7 @@ SmallVector<std::string> ForwardOp::getResultDimNames(unsigned index) {
 
 SmallVector<int64_t> ForwardOp::getOperandMemoryOrder(unsigned index) {
   return getMemoryOrder(*this, getOperand(index).getType(),
-                        index < getFirstVariantOperand());
+                        index < getNumTensors());
 }
 
 SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
@@ -45,7 +66,7 @@ SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
 }
 
 bool ForwardOp::isOperandCopied(unsigned index) {
-  return index < getFirstVariantOperand();
+  return index < getNumTensors();
 }
 bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
 

@@ -24,7 +24,7 @@ void ForwardOp::getAsmBlockArgumentNames(Region &region,
 }
 
 static constexpr StringLiteral kValueColumns("value_columns"),
-    kInvariant("invariant");
+    kInvariant("invariant"), kScales("scales");
 
 /// Parses `(first, count)`.
 static ParseResult parseValueColumns(OpAsmParser &parser,
@@ -36,6 +36,24 @@ static ParseResult parseValueColumns(OpAsmParser &parser,
     return failure();
   result.addAttribute(ForwardOp::getValueColumnsAttrName(result.name),
                       parser.getBuilder().getDenseI64ArrayAttr(columns));
+  return success();
+}
+
+/// Parses `(%a, %b : t, u, names = ["q", "k"])`.
+static ParseResult parseScales(OpAsmParser &parser, OperationState &result,
+                               TypedOperands &scales) {
+  SmallVector<std::string> names;
+  if (parser.parseLParen() || parseTypedOperands(parser, scales) ||
+      parser.parseComma() || parser.parseKeyword("names") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(
+          OpAsmParser::Delimiter::Square,
+          [&] { return parser.parseString(&names.emplace_back()); }) ||
+      parser.parseRParen())
+    return failure();
+  result.addAttribute(ForwardOp::getScaleNamesAttrName(result.name),
+                      parser.getBuilder().getStrArrayAttr(
+                          llvm::to_vector_of<StringRef>(names)));
   return success();
 }
 
@@ -51,14 +69,17 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            << qkv.size() << " operands";
   SmallVector<StringRef> regions(std::begin(kVariantRegions),
                                  std::end(kVariantRegions));
+  TypedOperands scales;
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == kValueColumns)
       return parseValueColumns(parser, result);
+    if (keyword == kScales)
+      return parseScales(parser, result, scales);
     result.addAttribute(getInvariantAttrName(result.name),
                         parser.getBuilder().getUnitAttr());
     return success();
   };
-  StringRef own[] = {kValueColumns, kInvariant};
+  StringRef own[] = {kValueColumns, kInvariant, kScales};
   VariantClauses clauses(parser, result, regions, own, parseOwn);
   SmallVector<Type> types, results;
   if (clauses.parse() || parser.parseOptionalAttrDict(result.attributes) ||
@@ -75,23 +96,31 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
            << results.size();
   result.addTypes(results);
   return failure(parser.resolveOperands(qkv, types, loc, result.operands) ||
-                 clauses.resolve(loc, {1, 1, qkv.size() == 3}));
+                 parser.resolveOperands(scales.operands, scales.types,
+                                        scales.loc, result.operands) ||
+                 clauses.resolve(loc, {1, 1, qkv.size() == 3,
+                                       int32_t(scales.operands.size())}));
 }
 
 void ForwardOp::print(OpAsmPrinter &p) {
-  OperandRange tensors = getOperands().take_front(getFirstVariantOperand());
+  OperandRange tensors = getOperands().take_front(getNumTensors());
   p << ' ' << tensors;
   if (std::optional<ArrayRef<int64_t>> columns = getValueColumns()) {
     p << ' ' << kValueColumns << '(';
     llvm::interleaveComma(*columns, p);
     p << ')';
   }
+  if (std::optional<ArrayAttr> names = getScaleNames()) {
+    printTypedOperands(p, kScales, getScales());
+    p << ", names = " << *names << ')';
+  }
   printVariantClauses(p, *this);
   if (getInvariant())
     p << ' ' << kInvariant;
   SmallVector<StringRef> regions(std::begin(kVariantRegions),
                                  std::end(kVariantRegions));
-  StringRef own[] = {getValueColumnsAttrName(), getInvariantAttrName()};
+  StringRef own[] = {getValueColumnsAttrName(), getInvariantAttrName(),
+                     getScaleNamesAttrName()};
   printVariantRegions(p, *this, regions, own);
   p << tensors.getTypes() << " -> ";
   llvm::interleaveComma((*this)->getResultTypes(), p);

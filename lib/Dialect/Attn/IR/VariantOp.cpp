@@ -113,9 +113,12 @@ LogicalResult fovea::attn::verifyTensor(Operation *op, StringRef name,
   if (type.getEncoding())
     return op->emitOpError()
            << name << " must have no encoding, found " << type;
-  if (!isAttentionFloat(type.getElementType()))
-    return op->emitOpError() << name << " must be f16, bf16 or f32, found "
-                             << type.getElementType();
+  bool allowsEightBits = isa<ForwardOp>(op);
+  if (!isAttentionFloat(type.getElementType()) &&
+      !(allowsEightBits && isa<Float8E4M3FNType>(type.getElementType())))
+    return op->emitOpError()
+           << name << " must be " << (allowsEightBits ? "f8E4M3FN, " : "")
+           << "f16, bf16 or f32, found " << type.getElementType();
   if (type.isDynamicDim(3))
     return op->emitOpError()
            << "head dim of the " << name << " must be static, found " << type;
@@ -229,16 +232,18 @@ static LogicalResult verifyScale(AttentionOpInterface op) {
 }
 
 bool fovea::attn::isReservedName(AttentionOpInterface op, StringRef name) {
-  static const llvm::StringSet<> forward = {"q",          "k",
-                                            "v",          "o",
-                                            "lse",        "scale",
-                                            "sinks",      "partial_count",
-                                            "full_count", "partial_index",
-                                            "full_index", "dropout_seed",
-                                            "lengths",    "cu_q",
-                                            "cu_k",       "dropout_offset",
-                                            "page_table", "page_indices",
-                                            "page_indptr"};
+  static const llvm::StringSet<> forward = {"q",           "k",
+                                            "v",           "o",
+                                            "lse",         "scale",
+                                            "sinks",       "partial_count",
+                                            "full_count",  "partial_index",
+                                            "full_index",  "dropout_seed",
+                                            "lengths",     "cu_q",
+                                            "cu_k",        "dropout_offset",
+                                            "page_table",  "page_indices",
+                                            "page_indptr", "q_scale",
+                                            "k_scale",     "v_scale",
+                                            "v_mean"};
   static const llvm::StringSet<> backward = {"do",
                                              "dlse",
                                              "dq",

@@ -116,6 +116,12 @@ static bool hasGradient(Type type) {
 /// are not constants.
 FailureOr<Requested> MakeGradientPass::findRequested(ForwardOp forward) {
   Requested requested;
+  if (forward.getQueryType().getElementTypeBitWidth() < 16 ||
+      !forward.getScales().empty())
+    return forward.emitError("there are no gradients of quantized attention: "
+                             "expected f16, bf16 or f32 without 'scales', "
+                             "found ")
+           << forward.getQueryType().getElementType();
   if (gradients.empty()) {
     auto varies = [](Value value) {
       return value && !matchPattern(value, m_Constant());

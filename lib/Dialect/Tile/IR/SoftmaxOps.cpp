@@ -201,8 +201,12 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   if (!isVisiting && succeeded(parser.parseOptionalKeyword("visible")) &&
       parser.parseOperandList(visible, 2, OpAsmParser::Delimiter::Paren))
     return failure();
+  SmallVector<OpAsmParser::UnresolvedOperand, 1> runtimeScale;
   if (parser.parseKeyword("scale") || parser.parseLParen() ||
-      parser.parseFloat(scale) || parser.parseRParen())
+      parser.parseFloat(scale) ||
+      (succeeded(parser.parseOptionalComma()) &&
+       parser.parseOperand(runtimeScale.emplace_back())) ||
+      parser.parseRParen())
     return failure();
   result.addAttribute(getStepAttrName(result.name),
                       builder.getI64IntegerAttr(step));
@@ -227,14 +231,17 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addTypes({row, row});
   result.addTypes(accs);
-  std::array<int32_t, 8> segments =
-      getSegments(isVisiting, initTypes.size(), visible.size());
+  auto ofBlocks = getSegments(isVisiting, initTypes.size(), visible.size());
+  SmallVector<int32_t> segments(ofBlocks.begin(), ofBlocks.end());
+  segments.push_back(runtimeScale.size());
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
   llvm::append_range(types, initTypes);
   llvm::append_range(operands, visible);
   types.append(visible.size(), builder.getIndexType());
+  llvm::append_range(operands, runtimeScale);
+  types.append(runtimeScale.size(), builder.getF32Type());
   return parser.resolveOperands(operands, types, loc, result.operands);
 }
 
@@ -246,6 +253,8 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
     p << " visible(" << getVisible() << ')';
   p << " scale(";
   p.printAttributeWithoutType(getScaleAttr());
+  if (getRuntimeScale())
+    p << ", " << getRuntimeScale();
   p << ')';
   printWithArguments(p, "visit", getVisit());
   printWithArguments(p, "scores", getScores());

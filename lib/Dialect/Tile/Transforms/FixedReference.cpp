@@ -21,11 +21,11 @@ static constexpr int kWeightRange = 24, kMostWeight = 48;
 
 std::optional<double> SoftmaxLoopWriter::findFixedReference() {
   std::optional<ScoreBounds> bounds = getScoreBounds(getScores(op));
-  if (!bounds)
+  std::optional<double> factor = references.getConstantFactor();
+  if (!bounds || !factor)
     return std::nullopt;
   const llvm::fltSemantics &type = op.getValueElementType().getFloatSemantics();
-  double factor = references.getFactor(), least = bounds->least * factor,
-         most = bounds->most * factor;
+  double least = bounds->least * *factor, most = bounds->most * *factor;
   // The largest probability of any row needs a normal range below it. The
   // offset may be larger by up to 1.
   double above =
@@ -55,8 +55,9 @@ Value SoftmaxLoopWriter::alignReference(double reference, Value m,
   Block *body = beginBody(align);
   Value old = body->getArgument(0);
   Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
-  Value above = b.multiplyAdd(most, b.splat(rowType, references.getFactor()),
-                              b.splat(rowType, -reference));
+  Value above =
+      b.multiplyAdd(most, b.splat(rowType, *references.getConstantFactor()),
+                    b.splat(rowType, -reference));
   Value fraction = b.subtract(above, math::FloorOp::create(b, above));
   Value aligned = b.add(fraction, b.splat(rowType, reference));
   Value next = b.select(b.isEqual(most, none), old, aligned);

@@ -38,7 +38,8 @@ struct FuseOnlineSoftmax
       FailureOr<bool> sumByDot = canSumByDot(op);
       if (failed(sumByDot))
         return signalPassFailure();
-      SoftmaxLoopWriter writer(op, plan, partialSumWidth, *sumByDot);
+      SoftmaxLoopWriter writer(op, plan, partialSumWidth, *sumByDot,
+                               getHeadroom(op));
       writer.finish(write(writer));
       ++numFused;
     }
@@ -119,9 +120,25 @@ private:
     return false;
   }
 
+  /// True if scores may exceed the offset's maximum by up to tau octaves.
+  bool followsLate() {
+    return chosen == RecurrenceKind::Conditional ||
+           chosen == RecurrenceKind::Lazy;
+  }
+
+  /// The octaves above 1 that the largest probability may have. 8-bit types
+  /// have few exponents below 1 and use all of those above.
+  double getHeadroom(SoftmaxSumOp op) {
+    FloatType type = op.getValueElementType();
+    if (type.getWidth() != 8)
+      return 0.0;
+    int most = APFloat::semanticsMaxExponent(type.getFloatSemantics());
+    return std::max(0.0, most - (followsLate() ? chosenTau : 0.0));
+  }
+
   /// Probabilities reach 2^tau before they are rounded to the values' type.
   LogicalResult verifyTauFits(SoftmaxSumOp op) {
-    if (chosen != RecurrenceKind::Conditional && chosen != RecurrenceKind::Lazy)
+    if (!followsLate())
       return success();
     FloatType type = op.getValueElementType();
     APFloat largest = APFloat::getLargest(type.getFloatSemantics());

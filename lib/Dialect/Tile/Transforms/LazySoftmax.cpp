@@ -91,7 +91,7 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
   Value exceeds = b.compare(arith::CmpFPredicate::OGT, maximum,
                             references.mostServed(m, tau));
   Value moved = arith::AndIOp::create(b, exceeds, asked);
-  Value reference = b.select(moved, maximum, m);
+  Value reference = b.select(moved, references.below(maximum), m);
   SoftmaxReference::Served next =
       references.makeServed(reference, references.mostServed(reference, tau));
   Value factor = b.select(moved, references.rescaleFrom(before, next),
@@ -170,8 +170,7 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
   // Two roundings, as in the other recurrences, unless a factor of log2(e)
   // could overflow.
   bool isLarge = references.mayBeLarge();
-  Value scaled =
-      isLarge ? results[0] : b.multiply(results[0], references.getFactor());
+  Value scaled = isLarge ? results[0] : references.scaled(results[0]);
   SoftmaxState state = {
       finishSums(results[ofReference]),
       llvm::to_vector_of<Value>(results.slice(ofReference + 1, parts)),
@@ -183,7 +182,7 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
   Value bits = b.reduceColumns(ReduceKind::Max, results.back(), 1);
   Value isPositive = b.isAtLeast(bits, b.splat(TileBuilder::typeOf(bits), 0));
   Value peak = b.select(isPositive, arith::BitcastOp::create(b, rowType, bits),
-                        results[0]);
+                        references.above(results[0]));
   return correctPeak(
       state, references.weightsOf(peak, SoftmaxReference::Served::from(
                                             results.take_front(ofReference))));

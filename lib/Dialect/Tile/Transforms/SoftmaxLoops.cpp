@@ -48,10 +48,17 @@ ResultRange SoftmaxLoopWriter::forEachBlock(ArrayRef<StringRef> names,
 }
 
 Value SoftmaxLoopWriter::roundWeights(Value weights) {
-  RankedTensorType roundedType =
-      tileLike(scoresType, scoresType.getShape(), op.getValueElementType());
-  if (roundedType == weights.getType())
+  RankedTensorType type = TileBuilder::typeOf(weights);
+  FloatType element = op.getValueElementType();
+  RankedTensorType roundedType = tileLike(type, type.getShape(), element);
+  if (roundedType == type)
     return weights;
+  if (element.getWidth() == 8) {
+    double largest =
+        APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
+    weights = arith::MinimumFOp::create(b, weights, b.splat(type, largest));
+    weights = arith::MaximumFOp::create(b, weights, b.splat(type, -largest));
+  }
   return arith::TruncFOp::create(b, roundedType, weights);
 }
 
@@ -86,10 +93,7 @@ bool SoftmaxLoopWriter::correctsPeak() {
 }
 
 SoftmaxState SoftmaxLoopWriter::correctPeak(SoftmaxState state, Value peak) {
-  RankedTensorType roundedType =
-      tileLike(rowType, rowType.getShape(), op.getValueElementType());
-  Value narrow = arith::TruncFOp::create(b, roundedType, peak);
-  Value rounded = arith::ExtFOp::create(b, rowType, narrow);
+  Value rounded = arith::ExtFOp::create(b, rowType, roundWeights(peak));
   Value added = b.subtract(rounded, peak);
   // The offset changes so that the log-sum-exp stays the same. Rows with an
   // empty sum add nothing.
@@ -211,8 +215,8 @@ SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
   if (tau || !references.mayBeLarge() || !correctsPeak())
     return state;
   return correctPeak(
-      state,
-      references.weightsOf(results[0], references.makeExponents(results[0])));
+      state, references.weightsOf(references.above(results[0]),
+                                  references.makeExponents(results[0])));
 }
 
 SoftmaxState SoftmaxLoopWriter::conditional(double tau) {

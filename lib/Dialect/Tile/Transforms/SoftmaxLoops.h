@@ -42,15 +42,18 @@ class SoftmaxLoopWriter {
   using RankedTensorType = mlir::RankedTensorType;
 
 public:
+  /// Probabilities reach 2^headroom before an offset is followed by `tau`.
   SoftmaxLoopWriter(SoftmaxSumOp op, plan::KernelAttr plan,
-                    int64_t partialSumWidth, bool sumByDot)
+                    int64_t partialSumWidth, bool sumByDot, double headroom)
       : op(op), plan(plan), b(op.getLoc(), mlir::OpBuilder(op)),
         rowType(op.getM().getType()),
         scoresType(tileLike(rowType,
                             {rowType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
         references(b, rowType, op.getScale().convertToDouble(),
-                   mayBeLarge(getScores(op), op.getScale().convertToDouble())),
+                   op.getRuntimeScale(),
+                   mayBeLarge(getScores(op), op.getScale().convertToDouble()),
+                   headroom),
         sumByDot(sumByDot) {
     int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
     if (sumByDot)
@@ -150,7 +153,8 @@ private:
     mlir::StringAttr name = op.getNameAttr();
     return name ? b.getStringAttr(name.getValue() + ".sum") : name;
   }
-  /// The probabilities, rounded to the type of the values.
+  /// Probabilities, rounded to the type of the values. Those of 8 bits are
+  /// saturated.
   Value roundWeights(Value weights);
   /// Adds a block's probabilities to the loop-carried sums. With a dot, each
   /// column is a complete row sum, since a dot has at least eight columns.

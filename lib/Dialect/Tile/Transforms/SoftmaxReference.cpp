@@ -32,15 +32,53 @@ bool fovea::tile::mayBeLarge(Value scores, double scale) {
 }
 
 SoftmaxReference::SoftmaxReference(TileBuilder &b, TileType rowType,
-                                   double scale, bool mayBeLarge)
+                                   double scale, Value runtimeScale,
+                                   bool mayBeLarge, double headroom)
     : b(b), rowType(rowType), scale(scale), factor(scale * kLog2E),
-      isByScore(mayBeLarge) {}
+      headroom(headroom), isByScore(mayBeLarge && !runtimeScale) {
+  if (!runtimeScale)
+    return;
+  auto constant = [&](double value) {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  runtimeFactor = arith::MulFOp::create(b, runtimeScale, constant(factor));
+  runtimeInverse = arith::DivFOp::create(b, constant(1.0), runtimeFactor);
+}
+
+Value SoftmaxReference::splatFactor(TileType type, double by) {
+  if (!runtimeFactor)
+    return b.splat(type, factor * by);
+  Value factors = BroadcastOp::create(b, type, runtimeFactor);
+  return by == 1.0 ? factors : b.multiply(factors, by);
+}
+
+Value SoftmaxReference::scaled(Value tile, double by) {
+  return b.multiply(tile, splatFactor(TileBuilder::typeOf(tile), by));
+}
+
+Value SoftmaxReference::octaves(double count) {
+  if (!runtimeFactor)
+    return b.splat(rowType, count / factor);
+  return b.multiply(BroadcastOp::create(b, rowType, runtimeInverse), count);
+}
 
 Value SoftmaxReference::maximumOf(Value scores) {
   // Scaling the maximum instead of the scores keeps the scale and the change of
   // base inside the FMA.
   Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
-  return isByScore ? most : b.multiply(most, factor);
+  if (isByScore)
+    return below(most);
+  if (headroom == 0.0)
+    return scaled(most);
+  return b.multiplyAdd(most, splatFactor(rowType), b.splat(rowType, -headroom));
+}
+
+Value SoftmaxReference::below(Value maximum) {
+  return headroom == 0.0 ? maximum : b.add(maximum, octaves(-headroom));
+}
+
+Value SoftmaxReference::above(Value m) {
+  return headroom == 0.0 ? m : b.add(m, octaves(headroom));
 }
 
 Value SoftmaxReference::exceeds(Value next, Value reference, double tau) {
@@ -69,8 +107,8 @@ SoftmaxReference::Exponents SoftmaxReference::makeExponents(Value reference) {
 Value SoftmaxReference::weightsOf(Value scores, const Exponents &exponents) {
   RankedTensorType type = TileBuilder::typeOf(scores);
   Value offset = b.widen(b.negate(exponents.guarded), type);
-  Value by = exponents.factor ? b.widen(exponents.factor, type)
-                              : b.splat(type, factor);
+  Value by =
+      exponents.factor ? b.widen(exponents.factor, type) : splatFactor(type);
   return named("weights", b.exp2(b.multiplyAdd(scores, by, offset)));
 }
 
@@ -118,10 +156,10 @@ SoftmaxReference::Served SoftmaxReference::getNoneServed() {
 }
 
 Value SoftmaxReference::mostServed(Value m, double tau) {
-  Value most = b.add(m, b.splat(rowType, tau / factor));
+  Value most = b.add(m, octaves(tau + headroom));
   return b.select(
       b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0)), most,
-      m);
+      above(m));
 }
 
 SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {
@@ -136,7 +174,7 @@ SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {
       ordered, above, b.splat(bitsType, std::numeric_limits<int32_t>::min()));
   Value guarded = b.guard(m);
   if (!isByScore)
-    return {m, b.multiply(guarded, -factor), threshold, Value()};
+    return {m, scaled(guarded, -1.0), threshold, Value()};
   Value rowFactor = makeFactor(guarded);
   return {m, b.negate(b.multiply(guarded, rowFactor)), threshold, rowFactor};
 }
@@ -151,8 +189,8 @@ Value SoftmaxReference::rescaleFrom(const Served &old, const Served &next) {
 
 Value SoftmaxReference::weightsOf(Value scores, const Served &reference) {
   RankedTensorType type = TileBuilder::typeOf(scores);
-  Value by = reference.factor ? b.widen(reference.factor, type)
-                              : b.splat(type, factor);
+  Value by =
+      reference.factor ? b.widen(reference.factor, type) : splatFactor(type);
   return b.exp2(b.multiplyAdd(scores, by, b.widen(reference.exponent, type)));
 }
 

@@ -50,13 +50,15 @@ public:
     static Served from(mlir::ValueRange carried);
   };
 
-  /// Offsets have `rowType`, the type of row sums.
+  /// Offsets have `rowType`, the type of row sums. They are `headroom` octaves
+  /// below the maximum, whose probability is 2^headroom. `runtimeScale` is an
+  /// f32 that multiplies `scale`, or null; then scores can't be large.
   SoftmaxReference(TileBuilder &b, TileType rowType, double scale,
-                   bool mayBeLarge);
+                   Value runtimeScale, bool mayBeLarge, double headroom);
 
   /// The offset before the first key.
   Value getNone() { return b.minusInfinity(rowType); }
-  /// The row maxima of `scores` as offsets.
+  /// The offsets for the row maxima of `scores`.
   Value maximumOf(Value scores);
   /// True where `next` exceeds `reference` by more than `tau` octaves.
   Value exceeds(Value next, Value reference, double tau);
@@ -69,9 +71,14 @@ public:
   llvm::SmallVector<llvm::StringRef> getServedNames() const;
   /// The state before the first key: every score requests an offset.
   Served getNoneServed();
-  /// The largest score that offset `m` covers: m + tau / c, or m if that is
-  /// negative. Rows with negative scores have no threshold: they request an
-  /// offset in each block, which follows their maximum.
+  /// The offset for a row maximum in units of the score.
+  Value below(Value maximum);
+  /// The maximum of an offset that `below` returned.
+  Value above(Value m);
+  /// The largest score that offset `m` covers: tau / c above its maximum, or
+  /// the maximum if that is negative. Rows with negative scores have no
+  /// threshold: they request an offset in each block, which follows their
+  /// maximum.
   Value mostServed(Value m, double tau);
   /// The carried values of offset `m`, which covers scores up to `most`.
   Served makeServed(Value m, Value most);
@@ -81,18 +88,29 @@ public:
   /// The offset in natural units.
   Value toNatural(Value reference);
 
-  /// The factor of the scores, in most rows.
-  double getFactor() const { return factor; }
+  /// The constant factor of the scores, in most rows; none if there is a
+  /// run-time factor.
+  std::optional<double> getConstantFactor() const {
+    return runtimeFactor ? std::nullopt : std::optional<double>(factor);
+  }
+  /// `tile` times the factor of the scores, and times `by`.
+  Value scaled(Value tile, double by = 1.0);
   bool mayBeLarge() const { return isByScore; }
 
 private:
   /// The factor of the scores, for an offset in units of the score.
   Value makeFactor(Value m);
+  /// The factor as a tile, times `by`.
+  Value splatFactor(TileType type, double by = 1.0);
+  /// A row tile of so many octaves in units of the score.
+  Value octaves(double count);
   TileType getBitsType();
 
   TileBuilder &b;
   TileType rowType;
-  double scale, factor;
+  double scale, factor, headroom;
+  /// The factor of the scores and its inverse, f32; null if it is constant.
+  Value runtimeFactor, runtimeInverse;
   /// Offsets are in units of the score, else in units of the exponent.
   bool isByScore;
 };

@@ -16,7 +16,7 @@ import torch
 from ...compiler import _kernel
 from ...frontend._gradient import gradient_spec
 from ...runtime._launch import LoadedKernel
-from ...frontend._program import DROPOUT, Spec, captured_names, gradient_lists_of, has_sinks, lists_of
+from ...frontend._program import DROPOUT, Spec, captured_names, gradient_lists_of, lists_of, own_names
 from ...errors import CompileError
 from . import _gradient_launches
 from ._derivatives import check_tangents, needs_gradient
@@ -181,7 +181,7 @@ def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
     call, kernel = _lowered(call, lambda one: _kernel_of(one, lse_gradient is not None, device))
     results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
     places = Arguments(kernel, (*TENSORS, *gradient_lists_of(call.program)[:len(call.blocks)]), tuple(results),
-                       has_sinks(call.program))
+                       own_names(call.program))
     others = call.others()
     named = {name: one if one.dim() else one.reshape(1) for name, one in results.items()}
     run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results, named)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterable, NamedTuple, Optional, Sequence
 import torch
 from torch.autograd import forward_ad as _forward_ad
 
-from ...frontend._program import has_sinks
+from ...frontend._program import has_sinks, own_names
 from ..autograd import _gradients
 from ..ops import _op
 from ._signatures import signature_matcher
@@ -125,8 +125,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
             k, v = k.expand(batch, -1, -1, -1), v.expand(batch, -1, -1, -1)
         return launch_of(q, k, v, rest)(q, k, v, rest, seed, offset)
 
-    own = 1 if has_sinks(call.program) else 0
-    run_again = adapted(attend, query, value, rows, lists, call.lse, bool(own))
+    run_again = adapted(attend, query, value, rows, lists, call.lse, has_sinks(call.program))
     if run_again is None:
         run_again = launch_of(query, keys, values, others)
     if known is not None and form is not None:
@@ -140,7 +139,7 @@ def remember(known: Known, form: Form, query: torch.Tensor, key: torch.Tensor, v
     family, bound = known
     if len(family.calls) >= _MAX_CALLS:
         family.calls.clear()
-    own = 1 if has_sinks(call.program) else 0
+    own = len(own_names(call.program))
     captures = call.captures[own:]
     read = _folding(_in_order(captures, bound), captures)
     fits = signature_matcher(query, key, value, *call.blocks, *call.captures[:own], *(bound if read is None else read(bound)))

@@ -15,7 +15,8 @@ import torch
 
 from ...frontend._builder import RegionBuilder
 from ...frontend._program import Spec
-from ...frontend._spec import COORDINATES, Blocks, Capture, Paged, make_spec
+from ...frontend._spec import COORDINATES, Blocks, Capture, Paged, make_spec, scales_of
+from ...runtime._dtypes import dtype_name
 from ..ops import _op
 from ..ops._autocast import disabled
 from ..autograd._derivatives import check_tangents, in_forward_mode
@@ -65,6 +66,10 @@ class Facts(NamedTuple):
     invariant: bool = False
     #: Whether products of float32 may round their factors to tf32.
     tf32: bool = False
+    #: The scales that each call passes, as "name:kind" with commas between them, and the output's dtype, which is that of
+    #: the inputs by default.
+    scales: str = ""
+    output: Optional[torch.dtype] = None
 
 
 class Program(NamedTuple):
@@ -131,11 +136,13 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         if region is not None:
             captures.declare(region)
     spec = make_spec(
-        dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
+        dtype=dtype_name(facts.dtype), head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
         lse=facts.lse, sinks=facts.sinks, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
         sequences=facts.sequences if facts.page is None else Paged(facts.page, facts.listed), packs_queries=facts.packs_queries, most_queries=facts.most_queries,
         query_length=facts.queries, invariant=facts.invariant, tf32=facts.tf32,
+        scales=scales_of(dict(one.split(":") for one in facts.scales.split(",")) if facts.scales else None),
+        output_dtype=None if facts.output is None else STORED[facts.output],
         heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]

@@ -23,6 +23,8 @@ _log = logging.getLogger("fovea")
 _noted: Set[str] = set()
 #: Dtypes of query, key and value.
 KINDS = (torch.bfloat16, torch.float16, torch.float32)
+#: The dtype of quantized tensors, for calls without gradients.
+NARROW = torch.float8_e4m3fn
 #: Levels by backend on the CPU: a level of the interpreter, or the PTX for a target.
 LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp",
           "ptx": "ptx:sm_90a", "ptx:sm_80": "ptx:sm_80", "ptx:sm_90a": "ptx:sm_90a"}
@@ -72,7 +74,8 @@ def check_tensors(query: Any, key: Any, value: Any) -> None:
             raise TypeError(f"{name} is {found}{more}")
 
 
-def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
+def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str,
+          kinds: Tuple[torch.dtype, ...] = KINDS) -> None:
     """Raises ValueError for arguments that don't match, NotImplementedError for unsupported
     ones."""
     tensors = (("query", query), ("key", key), ("value", value))
@@ -90,8 +93,8 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
                 f"query is on {query.device}, but kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
     elif query.device.type != "cpu":
         raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
-    if query.dtype not in KINDS:
-        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, KINDS))}")
+    if query.dtype not in kinds:
+        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, kinds))}")
     (batch, heads, _, dim), (kv_batch, kv_heads, length, key_dim) = query.shape, key.shape
     if key_dim != dim:
         raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")

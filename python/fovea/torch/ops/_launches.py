@@ -69,18 +69,17 @@ def memory(tensor: torch.Tensor) -> Callable[[], torch.Tensor]:
 
 class Arguments:
     """A kernel on a device, and the indices of its arguments in a call's tensors: the tensors
-    called ``names``, then captured tensors, ``sinks`` (if the call has them) first, then the
-    results."""
+    called ``names``, then captured tensors, those called ``own`` first, then the results."""
 
-    def __init__(self, kernel: LoadedKernel, names: Sequence[str], results: Sequence[str], sinks: bool = False):
+    def __init__(self, kernel: LoadedKernel, names: Sequence[str], results: Sequence[str], own: Sequence[str] = ()):
         self.kernel, self.device = kernel, kernel.device
 
         def place(name: str) -> int:
             if name in results:
                 return results.index(name) - len(results)
-            if name == "sinks":
-                return len(names)
-            return names.index(name) if name in names else len(names) + sinks + int(name[len("capture"):])
+            if name in own:
+                return len(names) + own.index(name)
+            return names.index(name) if name in names else len(names) + len(own) + int(name[len("capture"):])
 
         #: Indices of the kernel's tensors, in the kernel's order.
         self.tensors = tuple(place(name) for name in kernel.tensors)

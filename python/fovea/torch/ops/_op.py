@@ -18,7 +18,7 @@ import torch
 from ...compiler import _kernel
 from ...runtime._gpus import targets_of_capability
 from ...runtime._launch import LoadedKernel, PreparedLaunch
-from ...frontend._program import DROPOUT, LISTS, QUERY_BLOCK_LISTS, Spec, captured_names, has_sinks, lists_of, with_names
+from ...frontend._program import DROPOUT, LISTS, QUERY_BLOCK_LISTS, Spec, captured_names, lists_of, output_dtype, own_names, with_names
 from ...errors import CompileError, Error, LaunchError
 from ..autograd import _gradients
 from . import _launches
@@ -26,6 +26,7 @@ from ..cache._signatures import signature_matcher
 from ._cache_lengths import check_lengths
 from ..autograd._derivatives import check_tangents, in_forward_mode, needs_gradient
 from ._launches import MAX_SAME_SIZES, MAX_SIZES, empty_like, memory, words
+from ._checks import NARROW
 from ._layouts import copied, misaligned
 from ._orders import HEADS_FIRST, Order
 from ._vmap import one_by_one
@@ -72,14 +73,20 @@ def _spec(program: str, captures: int = 0) -> Spec:
     spec = _located.get(program)
     if spec is None:
         spec = Spec("attention", program, (), program)
-    names = tuple(name for name in captured_names(program, captures) if name != "sinks")
+    names = captured_names(program, captures)[len(own_names(program)):]
     return spec if len(spec.captures) >= len(names) else dataclasses.replace(spec, captures=names)
 
 
-def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+#: Dtypes of outputs by the program's names.
+_OUTPUTS = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+
+
+def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool, program: str) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """Allocates the output, with query's order of dimensions in memory, and the log-sum-exp."""
     batch, heads, length, dim = query.shape
     value_dim = value.shape[-1]
+    if query.dtype == NARROW:
+        query = torch.empty_like(query, dtype=_OUTPUTS[output_dtype(program)])
     if value_dim == dim:
         o = torch.empty_like(query)
     elif query.stride(1) < query.stride(2):
@@ -116,7 +123,7 @@ class Launcher(_launches.Arguments):
         # The call's tensors: query, key, value, block-sparse lists, captured tensors, log-sum-exp, output. The kernel does
         # not read the transposed lists, which follow the others.
         lists = (*(name for name in LISTS if name in kernel.tensors), *QUERY_BLOCK_LISTS[:transposed])
-        super().__init__(kernel, ("q", "k", "v", *lists), ("lse", "o"), has_sinks(program))
+        super().__init__(kernel, ("q", "k", "v", *lists), ("lse", "o"), own_names(program))
         self.lse, self.program = "lse" in kernel.tensors, program
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
@@ -153,7 +160,7 @@ class Prepared:
                  others: Tuple[torch.Tensor, ...], out: Optional[torch.Tensor] = None, order: Order = HEADS_FIRST):
         self.fits = signature_matcher(query, key, value, *others, *(() if out is None else (out,)))
         heads = tuple(map(order.heads_first, (query, key, value)))
-        o, lse = outputs(heads[0], heads[2], launcher.lse)
+        o, lse = outputs(heads[0], heads[2], launcher.lse, launcher.program)
         if not o.numel():
             self.run = _nothing(memory(order.output(o)), None if lse is None else memory(order.lse(lse)))
             return
@@ -163,7 +170,7 @@ class Prepared:
         copies = tuple(place for place, layout in launcher.layouts.items() if not layout.fits(given[place]))
         inner, model = (HEADS_FIRST, heads[0]) if copies else (order, query)
         # If the output has query's shape and strides, empty_like is the fastest allocation.
-        plain = 0 not in copies and (o.shape, o.stride()) == (heads[0].shape, inner.heads_first(empty_like(model)).stride())
+        plain = 0 not in copies and o.dtype == query.dtype and (o.shape, o.stride()) == (heads[0].shape, inner.heads_first(empty_like(model)).stride())
         make_o = None if plain or out is not None else memory(inner.output(o))
         make_lse = None if lse is None else memory(inner.lse(lse))
         for place in copies:
@@ -321,7 +328,8 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
         check_lengths(key, named)
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
-    options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
+    # 8-bit products need Hopper's MMA.
+    options = {"target": "sm_90a" if query.dtype == NARROW else "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
     spec = _spec(call.program, len(call.captures))
     named.update(q=query, k=key, v=value)
     level, _, target = call.level.partition(":")
@@ -330,7 +338,7 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
         results = kernel.interpret(level=level, **named)
     else:
         results = _kernel._interpret(spec, options, named, level, False, 0)
-    made = outputs(query, value, call.lse)
+    made = outputs(query, value, call.lse, call.program)
     made = made if out is None else (out, made[1])
     for one, result in zip(made, results if call.lse else (results,)):
         assert one is not None
@@ -394,5 +402,6 @@ def _vmap(info: Any, dims: Any, query: Any, key: Any, value: Any, captures: Any,
 
 @torch.library.register_fake("fovea::attention", lib=_library)
 def _fake(query: Any, key: Any, value: Any, *rest: Any, **named: Any) -> Any:
-    o, lse = outputs(query, value, Call(*rest, **named).lse)
+    call = Call(*rest, **named)
+    o, lse = outputs(query, value, call.lse, call.program)
     return o, query.new_empty(0, dtype=torch.float32) if lse is None else lse

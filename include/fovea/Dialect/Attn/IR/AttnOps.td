@@ -90,8 +90,27 @@ def Attn_ForwardOp : Attn_Op<"forward", [
 
     Head dims must be static; all other sizes may be static or dynamic. Hq must
     be a multiple of Hkv. Each sequence length is at most 2^30. Q, K and V are
-    all f16, all bf16 or all f32; O has the same type or f32. Strides are not
-    part of the types; they are given at each call.
+    all f16, all bf16, all f32 or all f8E4M3FN; O has the same type or f32, and
+    f16, bf16 or f32 for 8-bit inputs. Strides are not part of the types; they
+    are given at each call.
+
+    8-bit inputs have few exponents, so they are quantized with scales:
+
+    ```mlir
+    scales(%sq, %sk, %sv, %mean : tensor<1x1xf32>, tensor<1x8xf32>, tensor<1x8xf32>,
+           tensor<1x8x128xf32>, names = ["q", "k", "v", "v_mean"])
+    ```
+
+    Each is optional, f32, and (B or 1, Hkv or 1), that is one per tensor, batch
+    entry or key head; an extent of 1 is broadcast only if it is static. The op
+    then reads `q * q_scale[b, h/g]`, `k * k_scale[b, h/g]` and
+    `v * v_scale[b, h/g] + v_mean[b, h/g]`; `v_mean` has Dv columns in addition.
+    Scales must be positive and finite. V is best quantized without its mean
+    over the keys: MMA units for 8 bits lose the low bits of long sums of equal
+    sign. `v_mean` is not supported with dropout. Probabilities of 8-bit inputs
+    are rounded to f8E4M3FN for the product with V, after multiplication by a
+    power of two that makes use of the type's range. The host passes the
+    operands as `q_scale`, `k_scale`, `v_scale` and `v_mean`.
 
     `scale` is a constant or a run-time f32. The default is `1/sqrt(D)`.
 
@@ -178,6 +197,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<AnyRankedTensor, "Q: (B, Hq, Sq, D) in the layout bhsd">:$query,
     Arg<AnyRankedTensor, "K: (B, Hkv, Skv, D) in the layout bhsd">:$key,
     Arg<Optional<AnyRankedTensor>, "V: (B, Hkv, Skv, Dv) in the layout bhsd; none: columns of K">:$value,
+    Arg<Variadic<AnyRankedTensor>, "scales of Q, K and V, and V's mean, by `scaleNames`: (B, Hkv), f32">:$scales,
     Arg<Optional<F32>, "the run-time softmax scale; excludes `scale`">:$scaleValue,
     Arg<Variadic<AnyType>, "captured values of the regions: scalars and tensors">:$captures,
     Arg<Variadic<AnyRankedTensor>, "operands of the sequence form: lengths, offsets or pages">:$sequenceOperands,
@@ -185,6 +205,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<Optional<I64>, "the seed of dropout's random numbers">:$dropoutSeed,
     Arg<Optional<I64>, "the offset into the random numbers of the seed">:$dropoutOffset,
     Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then of full blocks: i32">:$blockLists,
+    Arg<OptionalAttr<StrArrayAttr>, "which scales are given: different ones of q, k, v and v_mean">:$scaleNames,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, if some were removed">:$captureNumbers,
     Arg<OptionalAttr<StrArrayAttr>, "the names of captured values, one for each">:$captureNames,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys per block of the lists: [QB, KB]">:$blockSize,
@@ -212,7 +233,15 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     ::mlir::RankedTensorType getOutputType() {
       return ::mlir::cast<::mlir::RankedTensorType>(getOutput().getType());
     }
-    unsigned getFirstVariantOperand() { return getValue() ? 3 : 2; }
+    /// The number of Q, K and V.
+    unsigned getNumTensors() { return getValue() ? 3 : 2; }
+    unsigned getFirstVariantOperand() {
+      return getNumTensors() + getScales().size();
+    }
+    /// The operand that `scaleNames` calls `name`, or null.
+    ::mlir::OpOperand *getScaleOperand(::llvm::StringRef name);
+    /// The name of an operand among `scales`, as the host passes it.
+    std::string getScaleOperandName(unsigned index);
   }];
 }
 

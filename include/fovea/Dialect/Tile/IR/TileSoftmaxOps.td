@@ -52,7 +52,9 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     - `weights` is optional and implements dropout. It takes the block's first
       key and `exp(s - m)` and yields the probabilities that multiply the
       values. `l` sums the unmodified `exp(s - m)`.
-    - `scale` must be positive and `lower` must not be negative.
+    - `scale` must be positive and `lower` must not be negative. With
+      `scale(0.125, %f)` the scale is `0.125 * f`, where `f` is positive and the
+      same in all threads of the CTA.
 
     With `descending` the loop iterates from the last block to the first, and at
     least once. Its first iteration is always partial. If the range is empty,
@@ -121,6 +123,7 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     Arg<Optional<Index>, "number of leading blocks that are partial">:$masked,
     Arg<Variadic<AnyType>, "initial values of the scalars that `visit` carries; uniform">:$inits,
     Arg<Variadic<Index>, "two bounds: owned rows see no key of blocks outside of them">:$visible,
+    Arg<Optional<F32>, "the run-time factor of the scale; positive and uniform">:$runtimeScale,
     Arg<I64Attr, "block size, in keys">:$step,
     Arg<F32Attr, "softmax scale; positive">:$scale,
     Arg<UnitAttr, "iterates from the last block to the first, at least once">:$descending,

@@ -231,6 +231,26 @@ static Operation *getPlace(gpu::GPUFuncOp kernel, Operation *op) {
   return place ? place : op;
 }
 
+/// The store of a tile that `op` loads transposed, or null. Both stages are
+/// held around load and store, so that they can alternate in parts: the whole
+/// tile would need more registers than the role has.
+static LocalStoreOp getTransposedStore(Operation *op) {
+  auto load = dyn_cast<LocalLoadOp>(op);
+  if (!load || !load.getTranspose() || !load->hasOneUse())
+    return {};
+  auto store = dyn_cast<LocalStoreOp>(*load->user_begin());
+  return store && store->getBlock() == load->getBlock() ? store
+                                                        : LocalStoreOp();
+}
+
+/// The first op of a fill: the load of the tile that it stores transposed, or
+/// the fill itself.
+static Operation *getStart(Operation *fill) {
+  auto store = dyn_cast<LocalStoreOp>(fill);
+  Operation *load = store ? store.getValue().getDefiningOp() : nullptr;
+  return load && getTransposedStore(load) == store ? load : fill;
+}
+
 LogicalResult InsertPipelinesPass::convert(const Fill &fill,
                                            plan::KernelAttr plan,
                                            ArrayRef<Fill> others) {
@@ -244,6 +264,8 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
     llvm::append_range(readers, other.readers);
   }
   auto [first, last] = getRange(op->getBlock(), readers);
+  if (LocalStoreOp store = getTransposedStore(last))
+    last = store;
   Location loc = op->getLoc();
   int64_t stages = alloc ? plan.getStream(fill.name).stages : 1;
   // A buffer lives as long as the CTA. Its ring position is carried through all
@@ -266,12 +288,15 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
   if (failed(state))
     return failure();
 
-  b.setInsertionPoint(op);
+  b.setInsertionPoint(getStart(op));
   warp::ProducerAcquireOp::create(b, loc, pipeline, state->stage, state->phase);
-  if (alloc)
-    fill.emit(b, makeStageView(b, loc, buffer, state->stage));
-  else
+  if (alloc) {
+    Value stage = makeStageView(b, loc, buffer, state->stage);
+    b.setInsertionPoint(op);
+    fill.emit(b, stage);
+  } else {
     b.setInsertionPointAfter(op);
+  }
   for (auto [other, ring] : llvm::zip(others, buffersOfOthers))
     other.emit(b, makeStageView(b, loc, ring, state->stage));
   createCommit(b, loc, pipeline, *state, isa<DotIntoOp>(op));

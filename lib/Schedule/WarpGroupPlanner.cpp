@@ -42,20 +42,6 @@ struct Budget {
 /// head dim into blocks of 16.
 static constexpr int64_t kTransposeWarps = 2;
 
-/// Warps that transpose V hold the words of several instructions.
-static Budget getTransposingBudget(int64_t groups) {
-  switch (groups) {
-  case 1:
-    return {56, 248};
-  case 2:
-    return {56, 224};
-  case 3:
-    return {56, 152};
-  default:
-    return {32, 112};
-  }
-}
-
 static Budget getBudget(int64_t groups) {
   switch (groups) {
   case 1:
@@ -73,8 +59,6 @@ static Budget getBudget(int64_t groups) {
 /// and up to 80 if it reads captured values.
 static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  if (problem.transposesValues())
-    return getTransposingBudget(groups);
   // A producer holds the pages of a block, of which there are up to 8.
   bool hasSmallPages = problem.page != 0 && problem.page < 32;
   if (groups == 1 && hasSmallPages)
@@ -215,6 +199,8 @@ static bool fillTile(const Planner &planner, const ScheduleProblem &problem,
     widest = 64;
   else if (fillsThree)
     widest = headDim > 80 && !problem.uneven ? 112 : 96;
+  else if (headDim > 192 && problem.bits.value == 8)
+    widest = 96;
   // Equal shares of fewer keys differ by less.
   if (fields.work == plan::WorkSchedule::Shares)
     widest = 64;
@@ -272,8 +258,6 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  if (problem.transposesValues())
-    return headDim <= 64 ? 3 : 2;
   // Four warp groups leave the producer 32 registers and consumers none for
   // vectors. Loaded values need registers while they wait for a dot. So do the
   // values of chunks of keys, if the loop carries the maxima that correct the
@@ -287,7 +271,11 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   // scores. Their 192 rows also cover more of a mask's edge, and masks need
   // registers.
   bool changesScores = problem.scoreMod || problem.loadsPerScore;
-  return headDim <= (problem.uneven ? 80 : 112) && !changesScores ? 3 : 2;
+  int64_t most = problem.uneven ? 80 : 112;
+  // Products of 8 bits take half the time, so softmax is the bottleneck.
+  if (problem.bits.value == 8)
+    most = 128;
+  return headDim <= most && !changesScores ? 3 : 2;
 }
 
 namespace {

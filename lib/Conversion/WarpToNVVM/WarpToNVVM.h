@@ -202,8 +202,10 @@ class GroupBarriers {
 public:
   /// `first` is the first unused barrier.
   explicit GroupBarriers(int64_t first) : next(first) {}
-  /// Synchronises the threads of the warp group that executes `op`. Fails with
-  /// a diagnostic at `op` if no barriers are left.
+  /// The threads of a warp group of the role, or all of a smaller role.
+  static int64_t getThreads(const Role &role);
+  /// Synchronises these threads where `op` is executed. Fails with a diagnostic
+  /// at `op` if no barriers are left.
   mlir::LogicalResult emit(mlir::OpBuilder &builder, mlir::Operation *op,
                            const Role &role);
 

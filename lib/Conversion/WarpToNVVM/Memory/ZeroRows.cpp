@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers `warp.zero_rows` to shared-memory stores by each warp group of the
-// role, or by the only warp of a role that issues dots, and allocates the named
+// role, by the warps of a smaller role, or by the only warp of a role that
+// issues dots, and allocates the named
 // barriers of warp groups. Runs with the other
 // lowerings of roles, before tiles become vectors.
 //
@@ -69,7 +70,8 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
   int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
   int64_t panel = view->getPanel();
   int64_t panelBytes = rows * view->getRowBytes();
-  int64_t threads = role.isSingleWarp ? kLanes : kGroupThreads;
+  int64_t threads =
+      role.isSingleWarp ? kLanes : GroupBarriers::getThreads(role);
   Value thread =
       arith::RemUIOp::create(b, loc, role.thread, emitI32(b, loc, threads));
   ThreadRows mine = emitThreadRows(b, loc, *view, thread, threads);
@@ -103,10 +105,14 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
   return success();
 }
 
+int64_t GroupBarriers::getThreads(const Role &role) {
+  return kLanes * std::min<int64_t>(role.warps, kGroupWarps);
+}
+
 LogicalResult GroupBarriers::emit(OpBuilder &b, Operation *op,
                                   const Role &role) {
   auto [entry, isNew] = barriers.try_emplace(&role, next);
-  int64_t groups = role.warps / kGroupWarps;
+  int64_t groups = std::max<int64_t>(role.warps / kGroupWarps, 1);
   if (isNew)
     next += groups;
   if (entry->second + groups - 1 > kLastBarrier)
@@ -116,7 +122,7 @@ LogicalResult GroupBarriers::emit(OpBuilder &b, Operation *op,
   Location loc = op->getLoc();
   Value barrier = arith::AddIOp::create(b, loc, role.emitGroup(b, loc),
                                         emitI32(b, loc, entry->second));
-  emitNamedBarrier(b, loc, barrier, kGroupThreads);
+  emitNamedBarrier(b, loc, barrier, getThreads(role));
   return success();
 }
 
@@ -127,9 +133,11 @@ LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
   kernel.walk([&](warp::ZeroRowsOp op) { ops.push_back(op); });
   for (warp::ZeroRowsOp op : ops) {
     const Role *role = roles.getRole(op);
-    if (!role || (!role->isSingleWarp && role->warps % kGroupWarps != 0))
-      return op.emitOpError("must be in a role of whole warp groups, or in one "
-                            "that issues dots into tensor memory");
+    if (!role || (!role->isSingleWarp && role->warps > kGroupWarps &&
+                  role->warps % kGroupWarps != 0))
+      return op.emitOpError("must be in a role of whole warp groups or of a "
+                            "part of one, or in one that issues dots into "
+                            "tensor memory");
     if (failed(lower(op, *role, barriers)))
       return failure();
   }

@@ -144,24 +144,11 @@ static Value emitOverflowToNaN(OpBuilder &b, Location loc, Value values) {
       b, loc, fits, values, splat(std::numeric_limits<double>::quiet_NaN()));
 }
 
-/// True for a tile whose elements are all `value`.
-static bool isSplatOf(Value tile, double value) {
-  SplatElementsAttr splat;
-  return matchPattern(tile, m_Constant(&splat)) &&
-         splat.getSplatValue<APFloat>().convertToDouble() == value;
-}
-
-/// The tile that `op` rounds, before it was clamped to the finite values of the
-/// result's type, as the instruction does; null if it was not.
-static Value lookThroughClamp(arith::TruncFOp op) {
-  auto type = cast<FloatType>(getElementTypeOrSelf(op.getType()));
-  double largest =
-      APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
-  auto above = op.getIn().getDefiningOp<arith::MaximumFOp>();
-  if (!above || !isSplatOf(above.getRhs(), -largest))
-    return {};
-  auto below = above.getLhs().getDefiningOp<arith::MinimumFOp>();
-  return below && isSplatOf(below.getRhs(), largest) ? below.getLhs() : Value();
+/// True if the values are known not to overflow: the instruction's saturation
+/// then needs no correction.
+static bool isFinite(arith::TruncFOp op) {
+  std::optional<arith::FastMathFlags> flags = op.getFastmath();
+  return flags && arith::bitEnumContainsAny(*flags, arith::FastMathFlags::ninf);
 }
 
 namespace {
@@ -177,9 +164,9 @@ struct RoundToEightBits : OpConversionPattern<arith::TruncFOp> {
       return failure();
     auto source = cast<VectorType>(adaptor.getIn().getType());
     Location loc = op.getLoc();
-    Value values = rewriter.getRemappedValue(lookThroughClamp(op));
-    if (!values)
-      values = emitOverflowToNaN(rewriter, loc, adaptor.getIn());
+    Value values = adaptor.getIn();
+    if (!isFinite(op))
+      values = emitOverflowToNaN(rewriter, loc, values);
     auto elements = vector::ToElementsOp::create(rewriter, loc, values);
     SmallVector<Value> all(elements.getResults()), pairs;
     if (all.size() % 2 != 0)

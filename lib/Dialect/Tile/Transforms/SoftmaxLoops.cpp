@@ -53,13 +53,13 @@ Value SoftmaxLoopWriter::roundWeights(Value weights) {
   RankedTensorType roundedType = tileLike(type, type.getShape(), element);
   if (roundedType == type)
     return weights;
-  if (element.getWidth() == 8) {
-    double largest =
-        APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
-    weights = arith::MinimumFOp::create(b, weights, b.splat(type, largest));
-    weights = arith::MaximumFOp::create(b, weights, b.splat(type, -largest));
-  }
-  return arith::TruncFOp::create(b, roundedType, weights);
+  // The headroom keeps them finite, so no check for an overflow is needed.
+  arith::FastMathFlagsAttr flags;
+  if (element.getWidth() == 8)
+    flags = arith::FastMathFlagsAttr::get(b.getContext(),
+                                          arith::FastMathFlags::ninf);
+  return arith::TruncFOp::create(b, roundedType, weights,
+                                 arith::RoundingModeAttr(), flags);
 }
 
 SmallVector<Value> SoftmaxLoopWriter::accumulate(Value j, Value weights,

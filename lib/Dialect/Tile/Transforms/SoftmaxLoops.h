@@ -153,8 +153,7 @@ private:
     mlir::StringAttr name = op.getNameAttr();
     return name ? b.getStringAttr(name.getValue() + ".sum") : name;
   }
-  /// Probabilities, rounded to the type of the values. Those of 8 bits are
-  /// saturated.
+  /// Probabilities, rounded to the type of the values.
   Value roundWeights(Value weights);
   /// Adds a block's probabilities to the loop-carried sums. With a dot, each
   /// column is a complete row sum, since a dot has at least eight columns.

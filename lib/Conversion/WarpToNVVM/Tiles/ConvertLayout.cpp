@@ -37,7 +37,8 @@ class LayoutExchange {
 public:
   LayoutExchange(OpBuilder &b, warp::ConvertLayoutOp op, Value source);
 
-  LogicalResult emit(SmallVectorImpl<Value> &elements);
+  /// The converted elements as a vector of `type`.
+  FailureOr<Value> emit(VectorType type);
 
 private:
   LaneSources findSources(int64_t number) const;
@@ -49,9 +50,6 @@ private:
   /// i1, true if the lane's bit is set in `lanes`.
   Value emitIsOneOf(uint32_t lanes);
   FailureOr<Value> emitWord(const LaneSources &sources);
-  /// Packs the elements from `number` on into a word, and unpacks a word.
-  Value pack(int64_t number);
-  void unpack(Value word, SmallVectorImpl<Value> &elements);
 
   OpBuilder &b;
   warp::ConvertLayoutOp op;
@@ -60,6 +58,8 @@ private:
   /// The order of columns, if it changes.
   SmallVector<int64_t> order;
   std::vector<LaneSources> sources;
+  /// The source's vector, and its words of `width` elements.
+  Value source;
   SmallVector<Value> held;
   Value lane;
   int64_t width = 1;
@@ -75,12 +75,12 @@ struct ConvertLayoutLowering : OpConversionPattern<warp::ConvertLayoutOp> {
   LogicalResult
   matchAndRewrite(warp::ConvertLayoutOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> elements;
-    if (failed(
-            LayoutExchange(rewriter, op, adaptor.getSource()).emit(elements)))
-      return failure();
     auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    FailureOr<Value> converted =
+        LayoutExchange(rewriter, op, adaptor.getSource()).emit(type);
+    if (failed(converted))
+      return failure();
+    rewriter.replaceOp(op, *converted);
     return success();
   }
 };
@@ -92,8 +92,7 @@ LayoutExchange::LayoutExchange(OpBuilder &b, warp::ConvertLayoutOp op,
       after(op.getType()) {
   if (op.getPermuted())
     order = warp::getFreePermutation(op.getSource().getType(), op.getType());
-  auto elements = vector::ToElementsOp::create(b, loc, source);
-  llvm::append_range(held, elements.getResults());
+  this->source = source;
   lane = arith::RemUIOp::create(b, loc, emitThread(b, loc),
                                 emitI32(b, loc, kLanes));
   for (int64_t number = 0; number < after.getNumElements(); ++number)
@@ -116,7 +115,8 @@ LaneSources LayoutExchange::findSources(int64_t number) const {
 }
 
 bool LayoutExchange::areWords(int64_t width) const {
-  if (int64_t(sources.size()) % width != 0 || int64_t(held.size()) % width != 0)
+  if (int64_t(sources.size()) % width != 0 ||
+      before.getNumElements() % width != 0)
     return false;
   for (size_t number = 0; number < sources.size(); ++number)
     for (int64_t lane = 0; lane < kLanes; ++lane) {
@@ -175,27 +175,6 @@ Value LayoutExchange::emitIsOneOf(uint32_t lanes) {
   return condition;
 }
 
-Value LayoutExchange::pack(int64_t number) {
-  if (width == 1)
-    return held[number];
-  auto type = VectorType::get(width, held[number].getType());
-  Value elements = vector::FromElementsOp::create(
-      b, loc, type, ArrayRef(held).slice(number, width));
-  unsigned bits = width * held[number].getType().getIntOrFloatBitWidth();
-  return LLVM::BitcastOp::create(b, loc, b.getIntegerType(bits), elements);
-}
-
-void LayoutExchange::unpack(Value word, SmallVectorImpl<Value> &elements) {
-  if (width == 1) {
-    elements.push_back(word);
-    return;
-  }
-  auto type = VectorType::get(width, held.front().getType());
-  Value vector = LLVM::BitcastOp::create(b, loc, type, word);
-  auto parts = vector::ToElementsOp::create(b, loc, vector);
-  llvm::append_range(elements, parts.getResults());
-}
-
 FailureOr<Value> LayoutExchange::emitWord(const LaneSources &sources) {
   // Lane masks by the register that the lanes read.
   std::map<int64_t, uint32_t> readers;
@@ -213,7 +192,7 @@ FailureOr<Value> LayoutExchange::emitWord(const LaneSources &sources) {
   }
   Value result;
   for (auto [number, lanes] : readers) {
-    Value word = pack(number);
+    Value word = held[number / width];
     if (isMoved)
       word = emitShuffle(b, loc, word, NVVM::ShflKind::idx, from);
     result = result ? arith::SelectOp::create(b, loc, emitIsOneOf(lanes), word,
@@ -224,17 +203,32 @@ FailureOr<Value> LayoutExchange::emitWord(const LaneSources &sources) {
   return result;
 }
 
-LogicalResult LayoutExchange::emit(SmallVectorImpl<Value> &elements) {
+FailureOr<Value> LayoutExchange::emit(VectorType type) {
   int64_t bits = op.getType().getElementTypeBitWidth();
   for (int64_t next = 2; next * bits <= kWordBits && areWords(next); next *= 2)
     width = next;
+  // Whole vectors are cast, so that LLVM sees no narrower elements than words.
+  auto wordsOf = [&](int64_t elements) {
+    Type word = width == 1 ? type.getElementType()
+                           : Type(b.getIntegerType(width * bits));
+    return VectorType::get(elements / width, word);
+  };
+  if (width != 1)
+    source = LLVM::BitcastOp::create(b, loc, wordsOf(before.getNumElements()),
+                                     source);
+  llvm::append_range(held,
+                     vector::ToElementsOp::create(b, loc, source).getResults());
+  SmallVector<Value> words;
   for (size_t number = 0; number < sources.size(); number += width) {
     FailureOr<Value> word = emitWord(sources[number]);
     if (failed(word))
       return failure();
-    unpack(*word, elements);
+    words.push_back(*word);
   }
-  return success();
+  Value result =
+      vector::FromElementsOp::create(b, loc, wordsOf(sources.size()), words);
+  return width == 1 ? result
+                    : Value(LLVM::BitcastOp::create(b, loc, type, result));
 }
 
 void fovea::populateLayoutPatterns(RewritePatternSet &patterns,

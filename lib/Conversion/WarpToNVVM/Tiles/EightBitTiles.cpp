@@ -261,16 +261,22 @@ namespace {
 /// A matrix of ldmatrix has 8 rows of the buffer, and `.trans` gives a lane a
 /// 16-bit unit of two adjacent rows of them: two rows of the tile, in two of
 /// its columns. If matrices `2 c` and `2 c + 1` have rows 0, 1, 4, 5, ... and
-/// 2, 3, 6, 7, ... of block `c`, a lane has four adjacent columns.
+/// 2, 3, 6, 7, ... of block `c`, a lane has four adjacent columns. If they have
+/// rows 0 to 7 and 8 to 15, it has a pair of adjacent columns of each half.
 class TransposedLoader {
 public:
-  TransposedLoader(OpBuilder &b, Location loc, Value buffer, MemRefType type);
+  /// With `pairs`, a lane holds pairs of columns of two blocks of 8.
+  TransposedLoader(OpBuilder &b, Location loc, Value buffer, MemRefType type,
+                   bool pairs);
 
   /// Loads the columns from `column` on of the tile's block `block`, i32.
-  /// Returns words for each column block and row.
+  /// Returns a word for each column block of 16 and row.
   SmallVector<Value, 4> load(Value block, int64_t column);
+  /// The same with a word for each column block of 8, which has both rows.
+  SmallVector<Value, 4> loadPairs(Value block, int64_t column);
 
 private:
+  Value loadMatrices(Value block, int64_t column);
   Value emitPermuted(Value low, Value high, StringRef selector);
 
   OpBuilder &b;
@@ -290,15 +296,20 @@ struct TransposedLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
 } // namespace
 
 TransposedLoader::TransposedLoader(OpBuilder &b, Location loc, Value buffer,
-                                   MemRefType type)
+                                   MemRefType type, bool pairs)
     : b(b), loc(loc), rowBytes(warp::getRowBytes(type)),
       panelBytes(warp::getRowsOfCta(type) * rowBytes) {
   base = emitAddress(b, loc, buffer);
   Value lane = rest(b, loc, emitThread(b, loc), kLanes);
   Value matrix = divide(b, loc, lane, kMatrixRows),
         inMatrix = rest(b, loc, lane, kMatrixRows);
-  row = add(b, loc, times(b, loc, divide(b, loc, matrix, 2), kBlock),
-            times(b, loc, divide(b, loc, inMatrix, 2), 4));
+  row = times(b, loc, divide(b, loc, matrix, 2), kBlock);
+  if (pairs) {
+    row = add(b, loc, row, times(b, loc, rest(b, loc, matrix, 2), kMatrixRows));
+    row = add(b, loc, row, inMatrix);
+    return;
+  }
+  row = add(b, loc, row, times(b, loc, divide(b, loc, inMatrix, 2), 4));
   row = add(b, loc, row, times(b, loc, rest(b, loc, matrix, 2), 2));
   row = add(b, loc, row, rest(b, loc, inMatrix, 2));
 }
@@ -312,7 +323,7 @@ Value TransposedLoader::emitPermuted(Value low, Value high,
       .front();
 }
 
-SmallVector<Value, 4> TransposedLoader::load(Value block, int64_t column) {
+Value TransposedLoader::loadMatrices(Value block, int64_t column) {
   int64_t blocks = rowBytes / kBlock;
   Value panel = times(b, loc, divide(b, loc, block, blocks), panelBytes);
   Value inPanel =
@@ -320,12 +331,26 @@ SmallVector<Value, 4> TransposedLoader::load(Value block, int64_t column) {
   Value address = add(b, loc, add(b, loc, base, panel), inPanel);
   address = add(b, loc, address, emitI32(b, loc, column * rowBytes));
   Type i32 = b.getI32Type();
-  Value loaded = NVVM::LdMatrixOp::create(
+  return NVVM::LdMatrixOp::create(
       b, loc,
       LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, i32, i32}),
       emitSharedPointer(b, loc, address), 4, NVVM::MMALayout::col,
       NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
       NVVM::LdStMatrixEltType::B16);
+}
+
+SmallVector<Value, 4> TransposedLoader::loadPairs(Value block, int64_t column) {
+  Value loaded = loadMatrices(block, column);
+  SmallVector<Value, 4> words;
+  for (int64_t number = 0; number < 4; ++number) {
+    Value word = LLVM::ExtractValueOp::create(b, loc, loaded, number);
+    words.push_back(emitPermuted(word, word, "0x3120"));
+  }
+  return words;
+}
+
+SmallVector<Value, 4> TransposedLoader::load(Value block, int64_t column) {
+  Value loaded = loadMatrices(block, column);
   SmallVector<Value, 4> words;
   for (int64_t first : {0, 2}) {
     Value low = LLVM::ExtractValueOp::create(b, loc, loaded, first),
@@ -336,17 +361,47 @@ SmallVector<Value, 4> TransposedLoader::load(Value block, int64_t column) {
   return words;
 }
 
+namespace {
+/// A transposed load whose tile is only stored, maybe with permuted columns.
+struct TransposedCopy {
+  warp::ConvertLayoutOp convert;
+  warp::LocalStoreOp store;
+
+  /// The copy that starts with `load`; without a store if there is none.
+  static TransposedCopy of(warp::LocalLoadOp load) {
+    TransposedCopy copy;
+    if (!load.getTranspose() || !load->hasOneUse())
+      return copy;
+    Operation *user = *load->user_begin();
+    copy.convert = dyn_cast<warp::ConvertLayoutOp>(user);
+    if (copy.convert && copy.convert.getPermuted() && copy.convert->hasOneUse())
+      user = *copy.convert->user_begin();
+    copy.store = dyn_cast<warp::LocalStoreOp>(user);
+    if (copy.store && copy.store->getBlock() != load->getBlock())
+      copy.store = {};
+    return copy;
+  }
+  /// True if the ops follow each other.
+  bool isAdjacent(warp::LocalLoadOp load) {
+    Operation *last = convert ? convert.getOperation() : load.getOperation();
+    return store && store->getPrevNode() == last &&
+           (!convert || convert->getPrevNode() == load);
+  }
+};
+} // namespace
+
 void fovea::sinkTransposedLoads(gpu::GPUFuncOp kernel) {
   kernel.walk([](warp::LocalLoadOp load) {
-    if (!load.getTranspose() || !load->hasOneUse())
-      return;
-    auto store = dyn_cast<warp::LocalStoreOp>(*load->user_begin());
-    if (!store || store->getBlock() != load->getBlock())
+    TransposedCopy copy = TransposedCopy::of(load);
+    if (!copy.store)
       return;
     auto between = llvm::make_range(std::next(Block::iterator(load)),
-                                    Block::iterator(store));
-    if (llvm::none_of(between, llvm::IsaPred<warp::ConsumerReleaseOp>))
-      load->moveBefore(store);
+                                    Block::iterator(copy.store));
+    if (llvm::any_of(between, llvm::IsaPred<warp::ConsumerReleaseOp>))
+      return;
+    load->moveBefore(copy.store);
+    if (copy.convert)
+      copy.convert->moveBefore(copy.store);
   });
 }
 
@@ -491,14 +546,6 @@ LogicalResult EightBitStoreLowering::matchAndRewrite(
 // Transposed loads and their stores
 //===----------------------------------------------------------------------===//
 
-/// The store of a loaded tile if it is the tile's only use and the next op.
-static warp::LocalStoreOp getNextStore(warp::LocalLoadOp load) {
-  auto store = dyn_cast<warp::LocalStoreOp>(load->getNextNode());
-  return store && load->hasOneUse() && *load->user_begin() == store
-             ? store
-             : warp::LocalStoreOp();
-}
-
 /// Loads and stores a tile in parts, so that few words are live at a time.
 static void emitTransposedCopy(OpBuilder &b, TransposedLoader &loader,
                                EightBitStorer &storer, Location loc) {
@@ -536,15 +583,19 @@ LogicalResult TransposedLoadLowering::matchAndRewrite(
            << kColumns << " columns from a buffer of one CTA, found " << buffer
            << " to " << tile;
   Location loc = op.getLoc();
-  TransposedLoader loader(rewriter, loc, adaptor.getSource(), buffer);
-  if (warp::LocalStoreOp store = getNextStore(op)) {
-    if (failed(checkEightBitStore(store)))
+  bool pairs = layout.getNeighbours() == 2;
+  TransposedLoader loader(rewriter, loc, adaptor.getSource(), buffer, pairs);
+  TransposedCopy copy = TransposedCopy::of(op);
+  if (copy.isAdjacent(op) && pairs == bool(copy.convert)) {
+    if (failed(checkEightBitStore(copy.store)))
       return failure();
-    rewriter.setInsertionPoint(store);
-    EightBitStorer storer(rewriter, store,
-                          rewriter.getRemappedValue(store.getTarget()));
+    rewriter.setInsertionPoint(copy.store);
+    EightBitStorer storer(rewriter, copy.store,
+                          rewriter.getRemappedValue(copy.store.getTarget()));
     emitTransposedCopy(rewriter, loader, storer, loc);
-    rewriter.eraseOp(store);
+    rewriter.eraseOp(copy.store);
+    if (copy.convert)
+      rewriter.eraseOp(copy.convert);
     rewriter.eraseOp(op);
     return success();
   }
@@ -553,10 +604,11 @@ LogicalResult TransposedLoadLowering::matchAndRewrite(
   Value first = times(rewriter, loc, warp, blocks);
   SmallVector<Value> words;
   for (int64_t block = 0; block < blocks; ++block)
-    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns)
-      llvm::append_range(words, loader.load(add(rewriter, loc, first,
-                                                emitI32(rewriter, loc, block)),
-                                            column));
+    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns) {
+      Value at = add(rewriter, loc, first, emitI32(rewriter, loc, block));
+      llvm::append_range(words, pairs ? loader.loadPairs(at, column)
+                                      : loader.load(at, column));
+    }
   Value packed = vector::FromElementsOp::create(
       rewriter, loc,
       VectorType::get({int64_t(words.size())}, rewriter.getI32Type()), words);

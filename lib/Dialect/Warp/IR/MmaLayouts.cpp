@@ -366,12 +366,14 @@ OperandAttr::getReductionLanes(int64_t dim) const {
 //===----------------------------------------------------------------------===//
 
 static Fragments getFragments(RowPairsAttr layout) {
-  return {layout.getWarps(), /*neighbours=*/4, /*columnWarps=*/1,
+  return {layout.getWarps(), layout.getNeighbours(), /*columnWarps=*/1,
           /*rowsApart=*/1};
 }
 
 LogicalResult RowPairsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t warps) {
+                                   int64_t warps, int64_t neighbours) {
+  if (neighbours != 2 && neighbours != 4)
+    return emitError() << "'neighbours' must be 2 or 4, found " << neighbours;
   if (warps >= 1 && warps <= kMaxWarps)
     return success();
   return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "

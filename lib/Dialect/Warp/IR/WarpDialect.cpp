@@ -542,6 +542,58 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
   return getResult();
 }
 
+namespace {
+/// A loop that only converts a carried tile carries the converted one: a lane
+/// then keeps whole words from one iteration to the next.
+struct CarryConverted : OpRewritePattern<ConvertLayoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConvertLayoutOp op,
+                                PatternRewriter &rewriter) const override {
+    auto carried = dyn_cast<BlockArgument>(op.getSource());
+    auto loop = carried
+                    ? dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp())
+                    : scf::ForOp();
+    if (!loop || carried == loop.getInductionVar() || !carried.hasOneUse())
+      return failure();
+    auto isSame = [&](Operation *user) {
+      auto other = dyn_cast<ConvertLayoutOp>(user);
+      return other && other.getType() == op.getType() &&
+             other.getPermuted() == op.getPermuted();
+    };
+    OpResult result = loop.getTiedLoopResult(carried);
+    if (!llvm::all_of(result.getUsers(), isSame))
+      return failure();
+    OpOperand *init = loop.getTiedLoopInit(carried),
+              *next = loop.getTiedLoopYieldedValue(carried);
+    auto convert = [&](OpOperand &operand) {
+      rewriter.setInsertionPoint(operand.getOwner());
+      Value converted = ConvertLayoutOp::create(
+          rewriter, op.getLoc(), op.getType(), operand.get(), op.getPermuted());
+      rewriter.modifyOpInPlace(operand.getOwner(),
+                               [&] { operand.set(converted); });
+    };
+    convert(*init);
+    convert(*next);
+    Type type = op.getType();
+    rewriter.modifyOpInPlace(loop, [&] {
+      carried.setType(type);
+      result.setType(type);
+    });
+    SmallVector<Operation *> after(result.getUsers());
+    for (Operation *user : after)
+      rewriter.replaceOp(user, result);
+    rewriter.replaceOp(op, carried);
+    return success();
+  }
+};
+} // namespace
+
+void ConvertLayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<CarryConverted>(context);
+}
+
 LogicalResult ConvertLayoutOp::verify() {
   for (RankedTensorType type : {getSource().getType(), getType()})
     if (!WarpPlaces::isFor(type))

@@ -188,10 +188,20 @@ def Warp_RowPairsAttr : Warp_Attr<"RowPairs", "row_pairs", [
     such registers yields this layout, and `stmatrix` stores it with a row
     address per lane (PTX ISA, ldmatrix and stmatrix).
 
+    With `neighbours = 2`, column blocks have 8 columns, of which lane `l` holds
+    `2 * (l mod 4)` and the next one, as in an accumulator. Two such blocks are
+    one of 16 columns whose columns are permuted (`warp.convert_layout
+    permuted`), and `ldmatrix.trans` loads either.
+
     Example: `tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>>`
   }];
-  let parameters = (ins AttrParameter<"int64_t", "number of warps that divide the rows">:$warps);
-  let assemblyFormat = "`<` `warps` `=` $warps `>`";
+  let parameters = (ins
+    AttrParameter<"int64_t", "number of warps that divide the rows">:$warps,
+    DefaultValuedParameter<"int64_t", "4", "adjacent columns that a lane holds: 4 or 2">:$neighbours);
+  let assemblyFormat = "`<` `warps` `=` $warps (`,` `neighbours` `=` $neighbours^)? `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$warps), [{
+    return $_get($_ctxt, warps, /*neighbours=*/4);
+  }]>];
   let genVerifyDecl = 1;
 }
 

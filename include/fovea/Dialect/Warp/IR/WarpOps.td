@@ -459,6 +459,7 @@ def Warp_ConvertLayoutOp : Warp_Op<"convert_layout", [
   let assemblyFormat = [{
     (`permuted` $permuted^)? $source attr-dict `:` type($source) `to` type($result)
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
   let hasFolder = 1;
 }

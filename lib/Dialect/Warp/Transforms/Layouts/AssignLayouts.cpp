@@ -56,6 +56,7 @@ private:
   /// none.
   InFlightDiagnostic emitErrorAt(Value value);
   /// Converts first operands in registers to the layout that the unit reads.
+  void permuteTransposed();
   LogicalResult convertOperands(plan::MatrixUnitAttrInterface unit);
   LogicalResult convertStored();
 
@@ -64,6 +65,8 @@ private:
   Attribute layout;
   std::optional<warp::LayoutClasses> classes;
   SmallVector<Attribute> layouts;
+  /// Buffers whose columns are permuted, as are the operands of their dots.
+  llvm::DenseSet<Value> permuted;
 };
 } // namespace
 
@@ -122,6 +125,86 @@ LogicalResult AssignLayoutsPass::convertStored() {
   return failure(walk.wasInterrupted());
 }
 
+/// The allocation of a buffer or of one of its stages.
+static Value getAllocation(Value memref) {
+  auto stage = memref.getDefiningOp<warp::StageOp>();
+  return stage ? stage.getBuffer() : memref;
+}
+
+/// The transposed load whose tile `op` stores into `buffer`, if that is its
+/// only use; null otherwise.
+static warp::LocalLoadOp getStoredLoad(Operation *op, Value buffer) {
+  auto store = dyn_cast<warp::LocalStoreOp>(op);
+  if (!store || getAllocation(store.getTarget()) != buffer)
+    return {};
+  auto load = store.getValue().getDefiningOp<warp::LocalLoadOp>();
+  return load && load.getTranspose() && load->hasOneUse() ? load
+                                                          : warp::LocalLoadOp();
+}
+
+/// True if a dot with a computed first operand reads `buffer` as its second,
+/// with the summed dimension along columns.
+static bool readsWithComputed(Operation *op, Value buffer) {
+  auto dot = dyn_cast<warp::DotOp>(op);
+  if (!dot || getAllocation(dot.getB()) != buffer || !dot.getTransposeB())
+    return false;
+  auto computed = dyn_cast<RankedTensorType>(dot.getA().getType());
+  return computed && !isa<warp::OperandAttr>(computed.getEncoding()) &&
+         !dot.getA().getDefiningOp<warp::LocalLoadOp>();
+}
+
+/// Both operands of a dot may be permuted along the dimension that it sums. If
+/// all dots that read a buffer have a computed first operand, and all tiles in
+/// the buffer were loaded transposed, then the columns of both are permuted so
+/// that neither moves between lanes: an accumulator becomes an operand in
+/// place, and the rows that a transposed load reads are in any order.
+void AssignLayoutsPass::permuteTransposed() {
+  llvm::SetVector<Value> candidates;
+  getOperation().walk([&](warp::DotOp dot) {
+    auto computed = dyn_cast<RankedTensorType>(dot.getA().getType());
+    if (computed && computed.getElementTypeBitWidth() == 8)
+      candidates.insert(getAllocation(dot.getB()));
+  });
+  for (Value buffer : candidates) {
+    if (!buffer.getDefiningOp<warp::AllocOp>())
+      continue;
+    SmallVector<Operation *> users;
+    for (Operation *user : buffer.getUsers()) {
+      if (!isa<warp::StageOp>(user))
+        users.push_back(user);
+      else
+        llvm::append_range(users, user->getUsers());
+    }
+    SmallVector<warp::LocalLoadOp> loads;
+    bool isPermutable = llvm::all_of(users, [&](Operation *user) {
+      if (warp::LocalLoadOp load = getStoredLoad(user, buffer)) {
+        loads.push_back(load);
+        return true;
+      }
+      return isa<warp::FenceStoresOp>(user) || readsWithComputed(user, buffer);
+    });
+    if (!isPermutable || loads.empty())
+      continue;
+    permuted.insert(buffer);
+    for (warp::LocalLoadOp load : loads) {
+      constexpr int64_t kNeighbours = 2;
+      RankedTensorType stored = load.getType();
+      auto layout = cast<warp::RowPairsAttr>(stored.getEncoding());
+      auto pairs = warp::RowPairsAttr::get(&getContext(), layout.getWarps(),
+                                           kNeighbours);
+      load.getResult().setType(RankedTensorType::get(
+          stored.getShape(), stored.getElementType(), pairs));
+      OpBuilder builder(load);
+      builder.setInsertionPointAfter(load);
+      Operation *user = *load->user_begin();
+      auto converted = warp::ConvertLayoutOp::create(
+          builder, load.getLoc(), stored, load.getResult(), /*permuted=*/true);
+      user->replaceUsesOfWith(load.getResult(), converted.getResult());
+      ++numConversions;
+    }
+  }
+}
+
 LogicalResult
 AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
   WalkResult walk = getOperation().walk([&](warp::DotOp dot) -> WalkResult {
@@ -151,9 +234,9 @@ AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
       return WalkResult::advance();
     }
     OpBuilder builder(dot);
-    dot.getAMutable().assign(
-        warp::ConvertLayoutOp::create(builder, dot.getLoc(), wanted, dot.getA(),
-                                      /*permuted=*/UnitAttr()));
+    dot.getAMutable().assign(warp::ConvertLayoutOp::create(
+        builder, dot.getLoc(), wanted, dot.getA(),
+        /*permuted=*/permuted.contains(getAllocation(dot.getB()))));
     ++numConversions;
     return WalkResult::advance();
   });
@@ -383,6 +466,7 @@ void AssignLayoutsPass::runOnKernel() {
   });
   if (walk.wasInterrupted())
     return signalPassFailure();
+  permuteTransposed();
   if (failed(convertOperands(abi.getPlan().getUnit())) ||
       failed(convertStored()))
     return signalPassFailure();

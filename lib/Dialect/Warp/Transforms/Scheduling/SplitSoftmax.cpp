@@ -81,6 +81,14 @@ private:
 };
 } // namespace
 
+/// The type of P when it is rounded, before it gets the layout of operands.
+static Type getRoundedType(DotOp dot) {
+  Value operand = dot.getA();
+  if (auto convert = operand.getDefiningOp<ConvertLayoutOp>())
+    operand = convert.getSource();
+  return operand.getType();
+}
+
 std::optional<RoundedProbabilities> RoundedProbabilities::find(DotWaitOp wait) {
   auto dot = wait.getPending().getDefiningOp<DotOp>();
   if (!dot || dot->getBlock() != wait->getBlock() ||
@@ -90,7 +98,7 @@ std::optional<RoundedProbabilities> RoundedProbabilities::find(DotWaitOp wait) {
        op = op->getPrevNode()) {
     auto round = dyn_cast<arith::TruncFOp>(op);
     // Other tiles may be rounded while the dot is outstanding, too.
-    if (!round || round.getType() != dot.getA().getType() ||
+    if (!round || round.getType() != getRoundedType(dot) ||
         !getElementTypeOrSelf(round.getIn()).isF32())
       continue;
     Operation *def = round.getIn().getDefiningOp();

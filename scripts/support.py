@@ -117,6 +117,15 @@ def types_of(target):
     return tuple(dtype for dtype in ("bf16", "f16", "f32") if compiles(target, dtype=dtype))
 
 
+def narrow_targets():
+    """The targets with kernels for 8-bit floats, and a check of the head dims that the page states."""
+    found = tuple(target for target in PROBED or all_targets() if compiles(target, dtype="f8E4M3FN"))
+    for target in found:
+        if not compiles(target, dtype="f8E4M3FN", head_dim=16) or compiles(target, dtype="f8E4M3FN", gradient=True):
+            raise AssertionError(f"8-bit kernels for {target} have gradients, or lack head dim 16")
+    return found
+
+
 @functools.lru_cache(None)
 def head_dims_hold(target):
     """True if the page's rule agrees with the compiler."""
@@ -185,9 +194,12 @@ def programs_table():
     forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
     if not rule or not the_same_on_all(parts_compile):
         raise AssertionError("head dims are not the multiples of 8 up to 256, or a part of a description does not compile")
+    narrow = narrow_targets()
     return points({
         "Q, K, V": ", ".join(types) + "; sums and log-sum-exp in f32. Products of f32 have the error of f32, or with `tf32` that of tf32",
-        "output": "the type of Q, or f32",
+        "fp8": f"Q, K and V of e4m3 (`f8E4M3FN`) for {', '.join(f'`{target}`' for target in narrow)}, forward, with scales per tensor, batch "
+               "entry or key head and V's mean ([PyTorch](Guides/PyTorch.md#float8)); rows start at multiples of 16 bytes",
+        "output": "the type of Q, or f32; of fp8 inputs bf16, f16 or f32",
         "head dims": "multiples of 8 from 8 to 256, and another one for V; `fovea.torch` pads other sizes and splits wider V. "
                      "Not above 256 for Q and K (MLA's 576)",
         "sequence forms": f"{named(forward)}. Pages have any number of rows; "
@@ -227,7 +239,8 @@ def software():
 
 
 MISSING = {
-    "fp8": "Q, K and V must be f16, bf16 or f32 at every level",
+    "fp8 in part": "on other targets, in gradients, in functions of `fovea.torch` other than `flex_attention`, e5m2, outputs of fp8, and scales "
+                   "per block or token other than captured tensors of a score_mod",
     "split KV (flash decoding) on sm_100a": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of "
                                             "the GPU; `attn.merge` combines results over disjoint keys",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
@@ -259,7 +272,7 @@ measurements were not tried. PTX of a target without the suffix `a` also runs on
 
 ## Programs
 
-All targets support the same programs.
+All targets support the same programs, except for fp8.
 
 {programs_table()}
 ## Software
@@ -296,7 +309,8 @@ def readme_table():
 {points({
     "sequences": f"{', '.join(shown)}; {gradients}",
     "head dims": "multiples of 8 up to 256; `fovea.torch` pads others",
-    "not supported": "fp8 kernels, split KV on sm_100a, second-order gradients",
+    "fp8": f"e4m3 for {', '.join(f'`{target}`' for target in narrow_targets())}, forward",
+    "not supported": "split KV on sm_100a, second-order gradients",
 })}
 {table(["", *names], [["needed", *needed], ["tested", *tested]])}"""
 

@@ -43,15 +43,15 @@ def _e4m3_values() -> Any:
 
 
 def _to_e4m3(array: Any) -> Any:
-    """Rounds to f8E4M3FN, ties to even, and returns the bits. Finite numbers above 448 become 448, as in PyTorch."""
+    """Rounds to f8E4M3FN, ties to even, and returns the bits. Larger numbers than 448 become 448, as in PyTorch."""
     import numpy
 
     exact = numpy.asarray(array, numpy.float64)
-    size = numpy.abs(numpy.where(numpy.isfinite(exact), exact, 0))
+    size = numpy.minimum(numpy.abs(numpy.where(numpy.isnan(exact), 0, exact)), 448)
     step = numpy.exp2(numpy.maximum(numpy.floor(numpy.log2(numpy.maximum(size, 2.0**-9))), -6) - 3)
-    size = numpy.minimum(numpy.rint(size / step) * step, 448)
+    size = numpy.rint(size / step) * step
     bits = numpy.searchsorted(_e4m3_values()[:127], size).astype(numpy.uint8)
-    bits = numpy.where(numpy.isfinite(exact), bits, numpy.uint8(127))
+    bits = numpy.where(numpy.isnan(exact), numpy.uint8(127), bits)
     return bits | (numpy.signbit(exact).astype(numpy.uint8) << 7)
 
 

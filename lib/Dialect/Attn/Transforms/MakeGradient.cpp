@@ -354,9 +354,10 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
       state.attributes.append(attr);
       continue;
     }
+    // The backward op has no scales.
     llvm::append_range(operands, cast<DenseI32ArrayAttr>(attr.getValue())
                                      .asArrayRef()
-                                     .drop_front(kTensors));
+                                     .drop_front(kTensors + 1));
   }
   operands.push_back(transposed);
   state.addAttribute(segmentsName, builder.getDenseI32ArrayAttr(operands));

@@ -80,7 +80,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
     %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
-    // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups, or in one that issues dots into tensor memory}}
+    // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups or of a part of one, or in one that issues dots into tensor memory}}
     warp.zero_rows %v from %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
@@ -91,20 +91,20 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
     tensors([]) parameters([#launch.scalar<"n", index>])
-    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(16384)
   gpu.func @f(%n: index) kernel {
-    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
-    warp.specialize captures(%v, %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>, index)
-      role @compute warps(2) regs(240) {
-      ^bb0(%v0: memref<32x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
-        %x = arith.constant dense<1.0> : tensor<32x64xbf16, #warp.mma_sync<warps = 2>>
-        warp.local_store %x to %v0 : tensor<32x64xbf16, #warp.mma_sync<warps = 2>>, memref<32x64xbf16, #warp.shared<row_bytes = 128>>
-        // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups, or in one that issues dots into tensor memory}}
-        warp.zero_rows %v0 from %n0 : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
+    %v = warp.alloc offset(0) : memref<96x64xbf16, #warp.shared<row_bytes = 128>>
+    warp.specialize captures(%v, %n : memref<96x64xbf16, #warp.shared<row_bytes = 128>>, index)
+      role @compute warps(6) regs(240) {
+      ^bb0(%v0: memref<96x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
+        %x = arith.constant dense<1.0> : tensor<96x64xbf16, #warp.mma_sync<warps = 6>>
+        warp.local_store %x to %v0 : tensor<96x64xbf16, #warp.mma_sync<warps = 6>>, memref<96x64xbf16, #warp.shared<row_bytes = 128>>
+        // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups or of a part of one, or in one that issues dots into tensor memory}}
+        warp.zero_rows %v0 from %n0 : memref<96x64xbf16, #warp.shared<row_bytes = 128>>
         warp.return
       }
       role @other warps(2) regs(240) {
-      ^bb0(%v0: memref<32x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
+      ^bb0(%v0: memref<96x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
         warp.return
       }
     gpu.return

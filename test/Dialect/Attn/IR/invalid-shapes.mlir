@@ -19,7 +19,7 @@ func.func @encoding(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16, "dense"
 // -----
 
 func.func @integers(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xi8>) {
-  // expected-error @+1 {{value must be f16, bf16 or f32, found 'i8'}}
+  // expected-error @+1 {{value must be f8E4M3FN, f16, bf16 or f32, found 'i8'}}
   %o = attn.forward %q, %k, %v
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xi8> -> tensor<2x4x?x64xbf16>
   return

@@ -70,5 +70,10 @@ func.func private @f(tensor<64x32xf8E4M3FN, #warp.row_pairs<warps = 0>>)
 
 // -----
 
+// expected-error@+1 {{'neighbours' must be 2 or 4, found 3}}
+func.func private @f(tensor<64x32xf8E4M3FN, #warp.row_pairs<warps = 4, neighbours = 3>>)
+
+// -----
+
 // expected-error@+1 {{rows must be 1 or a multiple of 64 for 4 warps, found 32}}
 func.func private @f(tensor<32x32xf8E4M3FN, #warp.row_pairs<warps = 4>>)

@@ -239,7 +239,7 @@ def software():
 
 
 MISSING = {
-    "fp8 in part": "on other targets, in gradients, in functions of `fovea.torch` other than `flex_attention`, e5m2, outputs of fp8, and scales "
+    "fp8 in part": "on other targets, in gradients, in functions of `fovea.torch` other than `flex_attention` and `attention_with_kvcache`, e5m2, outputs of fp8, and scales "
                    "per block or token other than captured tensors of a score_mod",
     "split KV (flash decoding) on sm_100a": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of "
                                             "the GPU; `attn.merge` combines results over disjoint keys",

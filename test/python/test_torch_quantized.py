@@ -153,3 +153,54 @@ def test_ahead_of_time(fovea):
                             ([1], "scales must be a dictionary, {name: kind}")):
         with pytest.raises(ValueError, match=message):
             fovea.attention(dtype="e4m3", head_dim=64, scales=scales)
+
+
+@pytest.mark.parametrize("page", [16, 64])
+@pytest.mark.parametrize("backend", ["interpret", "interpret:tile", "ptx"])
+def test_caches(ours, page, backend):
+    """KV caches in pages, with scales per sequence and head; a sequence without keys."""
+    torch.manual_seed(page)
+    pools = [torch.randn(12, page, 2, 64).to(NARROW) for _ in range(2)]
+    q = torch.randn(3, 2, 8, 64).to(NARROW)
+    lengths, table = torch.tensor([page * 3 - 1, 5, 0], dtype=torch.int32), torch.randint(0, 12, (3, 4), dtype=torch.int32)
+    scales = {"q": torch.tensor(0.5), "k": torch.rand(3, 2) + 0.5, "v": torch.rand(1, 2) + 0.5}
+    options = {"lengths": lengths, "page_table": table, "causal": True, "scales": scales, "backend": backend}
+    o, lse = ours.attention_with_kvcache(q, *pools, return_lse=True, **options)
+    assert o.dtype == torch.bfloat16
+    keys, values = ((one.double()[table.long()].reshape(3, -1, 2, 64) * scales[name].double()[:, None, :, None]).repeat_interleave(4, 2)
+                    for one, name in zip(pools, "kv"))
+    for n, length in enumerate(lengths.tolist()):
+        scores = torch.einsum("qhd,khd->hqk", q[n].double() * 0.5, keys[n, :length]) / 8
+        scores = scores.masked_fill(torch.arange(length) > torch.arange(2)[:, None] + length - 2, -torch.inf)
+        wanted = torch.einsum("hqk,khd->qhd", torch.softmax(scores, -1).nan_to_num(0), values[n, :length])
+        assert is_close(o[n], wanted) and (length or not o[n].any())
+        found, sums = lse[n].double(), torch.logsumexp(scores, -1)
+        assert ((found == sums) | ((found - sums).abs() < 1e-3)).all()
+    out = torch.empty(3, 2, 8, 64, dtype=torch.float32)
+    ours.attention_with_kvcache(q, *pools, out=out, output_dtype=torch.float32, **options)
+    assert is_close(out, o)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "interpret:warp", "ptx"])
+def test_append(ours, backend):
+    pools = [torch.randn(4, 16, 2, 64).to(NARROW) for _ in range(2)]
+    wanted = [one.view(torch.uint8).clone() for one in pools]
+    rows, slots = [torch.randn(3, 2, 64).to(NARROW) for _ in range(2)], torch.tensor([5, 63, 16])
+    ours.append(*rows, *pools, slots=slots, backend=backend)
+    for pool, expected, new in zip(pools, wanted, rows):
+        expected.view(64, 2, 64)[slots] = new.view(torch.uint8)
+        assert torch.equal(pool.view(torch.uint8), expected)
+
+
+def test_cache_errors(ours):
+    pools = [torch.zeros(4, 3, 2, 64).to(NARROW) for _ in range(2)]
+    q, lengths = torch.zeros(1, 1, 8, 64).to(NARROW), torch.ones(1, dtype=torch.int32)
+    options = {"lengths": lengths, "page_table": torch.zeros(1, 2, dtype=torch.int32)}
+    with pytest.raises(Exception, match="its tiles don't fit the pages of 3 rows"):
+        ours.attention_with_kvcache(q, *pools, backend="ptx", **options)
+    for given, message in (({"scales": {"k": torch.ones(2, 2)}}, "scale 'k' must have the shape"),
+                           ({"out": torch.empty(1, 1, 8, 64).to(NARROW)}, "out must have the output's dtype, torch.bfloat16")):
+        with pytest.raises(ValueError, match=message):
+            ours.attention_with_kvcache(q, *pools, backend="interpret", **options, **given)
+    with pytest.raises(ValueError, match="of one dtype"):
+        ours.attention_with_kvcache(q.float(), *pools, backend="interpret", **options)

@@ -231,13 +231,13 @@ static void drawFloats(HostTensor &tensor, double factor,
   }
 }
 
-/// Maps normal numbers to scales, which must be positive.
+/// Maps normal numbers to scales near 1, which must be positive.
 static void makePositive(HostTensor &tensor) {
   std::vector<double> values(tensor.getNumElements());
   readElements(tensor.getKind(), tensor.data(), /*stride=*/1, values.size(),
                values.data());
   for (double &value : values)
-    value = std::exp2(value);
+    value = std::exp2(value / 4);
   writeElements(tensor.getKind(), values.data(), values.size(), tensor.data(),
                 1);
 }

@@ -15,7 +15,7 @@ from .ops._cache_lengths import as_int32
 from .ops._checks import LEVELS, check_tensor, checked_backend, refusal
 from .ops._padding import GRANULE
 
-_KINDS = (torch.bfloat16, torch.float16, torch.float32)
+_KINDS = (torch.bfloat16, torch.float16, torch.float32, torch.float8_e4m3fn)
 _Integers = Dict[str, torch.Tensor]
 
 
@@ -35,13 +35,13 @@ def append(
 
     k, v
         the new rows: (tokens, kv_heads, head_dim) or (batch, tokens, kv_heads, head_dim), in
-        the dtype of the caches: bfloat16, float16 or float32. Without v and v_cache (None) only
-        keys are written, as for latent attention.
+        the dtype of the caches: bfloat16, float16, float32 or float8_e4m3fn. Without v and
+        v_cache (None) only keys are written, as for latent attention.
     k_cache, v_cache
         (pages, page, kv_heads, head_dim), or (rows, kv_heads, head_dim), whose pages have one
         row. All strides work if rows are contiguous and start at multiples of 16 bytes:
         ``.transpose(1, 2)`` of (pages, kv_heads, page, head_dim) is written in place. Head dims
-        are multiples of 8.
+        are multiples of 8, of float8 of 16.
     slots
         the row of the flat cache for each new row, ``page_number * page + row``: int64 or int32,
         of the leading shape of k. Rows with a negative slot are skipped.

@@ -149,7 +149,7 @@ def flex_attention(
     own, quantized = sinks_as_float(sinks), Scales()
     if narrow or scales is not None or output_dtype is not None:
         check(query, key, value, enable_gqa, checked_backend(backend), (*KINDS, NARROW))
-        quantized = scales_of(query, key, value, scales, output_dtype)
+        quantized = scales_of(query, value, key.shape[0], key.shape[1], scales, output_dtype)
         if needs_gradient(query, key, value, *own, *quantized.tensors):
             raise NotImplementedError(f"attention of {NARROW} has no gradients: call it under torch.no_grad()")
     sinks_of_call, own = own, own + quantized.tensors

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 import torch
 
 from ..frontend._program import LISTED_PAGES
 from ._attention import _program
+from ._quantized import Scales, scales_of
 from .autograd._derivatives import needs_gradient
 from .cache import _calls
 from .cache._programs import Facts, Window, known_families
 from .ops import _autocast, _op
 from .ops._cache_lengths import as_int32
 from .ops._checks import (
-    KINDS, LEVELS, allows_tf32, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
+    KINDS, LEVELS, NARROW, allows_tf32, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, hints_of, refusal, sinks_as_float,
 )
 from .ops._launches import is_compiling
 from .ops._orders import PACKED_ROWS, ROWS_FIRST, heads_first
@@ -43,6 +44,8 @@ def attention_with_kvcache(
     mask_mod: Optional[Callable] = None,
     window: Optional[Window] = None,
     sinks: Optional[torch.Tensor] = None,
+    scales: Optional[Mapping[str, torch.Tensor]] = None,
+    output_dtype: Optional[torch.dtype] = None,
     scale: Optional[float] = None,
     return_lse: bool = False,
     invariant: bool = False,
@@ -53,7 +56,8 @@ def attention_with_kvcache(
     """Attention of new queries over a KV cache, which already contains their keys and values.
 
     q
-        (batch, queries, heads, head_dim), bfloat16, float16 or float32. The queries are the last
+        (batch, queries, heads, head_dim), bfloat16, float16, float32, or on Hopper
+        float8_e4m3fn. The queries are the last
         positions of their sequences. With ``cu_seq_q`` (queries of all sequences, heads,
         head_dim).
     k_cache, v_cache
@@ -86,6 +90,9 @@ def attention_with_kvcache(
     score_mod, mask_mod
         as for ``flex_attention``, in addition to ``causal`` and ``window``. ``q_idx`` counts
         the queries of the call, ``kv_idx`` the keys of the sequence.
+    scales, output_dtype
+        for caches of float8_e4m3fn, as for ``flex_attention``; batch is that of the sequences.
+        q is float8_e4m3fn, too.
     sinks, scale, return_lse, kernel_options, backend
         as for ``flex_attention``. The log-sum-exp is (batch, heads, queries), or (heads,
         queries of all sequences).
@@ -114,20 +121,26 @@ def attention_with_kvcache(
         raise TypeError(f"invariant must be True or False, found {invariant!r}")
     # The hint comes from all sequences.
     most = _most_queries(max_q) if packed and not invariant else 0
+    narrow, quantized = getattr(q, "dtype", None) == NARROW, Scales()
+    if narrow or scales is not None or output_dtype is not None:
+        _check_tensors(q, k_cache, v_cache, packed, backend)
+        check_tensor("lengths", lengths)
+        quantized = scales_of(q, v_cache, lengths.numel(), k_cache.shape[2], scales, output_dtype)
     form = None
-    if not is_compiling() and not _autocast.is_any_enabled() and backend == "cuda":
-        form = _form(sides, sinks, scale, return_lse, kernel_options, tuple(pages), packed, most, invariant, out is None)
-        others = [one for one in (out, cu_seq_q, *pages.values(), lengths, sinks) if one is not None]
+    if not is_compiling() and (narrow or not _autocast.is_any_enabled()) and backend == "cuda":
+        form = _form(sides, sinks, scale, return_lse, kernel_options, tuple(pages), packed, most, invariant, out is None, quantized)
+        others = [one for one in (out, cu_seq_q, *pages.values(), lengths, sinks, *quantized.tensors) if one is not None]
         again = None if form is None else _repeat(form, q, k_cache, v_cache, score_mod, mask_mod, tuple(others))
         if again is not None:
             return again if return_lse else again[0]
-    if _autocast.is_any_enabled():
+    if not narrow and _autocast.is_any_enabled():
         q, = _autocast.cast(q)
     _check_tensors(q, k_cache, v_cache, packed, backend)
     if out is not None:
-        _check_out(out, q, v_cache)
+        _check_out(out, q, v_cache, quantized.output or q.dtype)
     own = sinks_as_float(sinks)
     check_sinks(own, q.shape[-2], q.device)
+    sinked, own = bool(own), own + quantized.tensors
     lists = _checked_integers(q, k_cache, lengths, pages, cu_seq_q)
     for name, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is not None and not callable(function):
@@ -138,14 +151,16 @@ def attention_with_kvcache(
     # Dynamo would make a symbol of a float that is a default.
     facts = Facts(q.dtype, q.device, _known(q.shape[-1]), _known(v_cache.shape[3]), checked_scale(scale), torch.is_grad_enabled(),
                   return_lse, dropout=0.0, heads=heads, sequences="lengths", window=sides,
-                  queries=_known(q.shape[1]) if packs and not packed else None, sinks=bool(own),
+                  queries=_known(q.shape[1]) if packs and not packed else None, sinks=sinked,
                   page=_known(k_cache.shape[1]) if pages else None, listed=len(pages) == 2, packs_queries=packed,
-                  most_queries=most, invariant=invariant, tf32=allows_tf32(q.dtype))
+                  most_queries=most, invariant=invariant, tf32=allows_tf32(q.dtype), scales=quantized.kinds,
+                  output=quantized.output)
     program, known = _program(score_mod, mask_mod, q, facts)
     if program is None:
         return uncompiled(attention_with_kvcache)(
             given, k_cache, v_cache, lengths=lengths, page_table=page_table, cu_seq_q=cu_seq_q, max_q=max_q,
-            causal=causal, score_mod=score_mod, mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse,
+            causal=causal, score_mod=score_mod, mask_mod=mask_mod, window=window, sinks=sinks, scales=scales,
+            output_dtype=output_dtype, scale=scale, return_lse=return_lse,
             invariant=invariant, out=out, kernel_options=kernel_options, backend=backend)
     if needs_gradient(q, k_cache, v_cache, *own, *program.captures, *(() if out is None else (out,))):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
@@ -173,7 +188,7 @@ def attention_with_kvcache(
 
 
 def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, kernel_options: Any, pages: Tuple[str, ...], packed: bool,
-          most: int, invariant: bool, allocates: bool) -> Optional[Tuple[Any, ...]]:
+          most: int, invariant: bool, allocates: bool, quantized: Scales) -> Optional[Tuple[Any, ...]]:
     """The properties of a call besides functions and tensors; None if they are not hashable."""
     hints = hints_of(kernel_options) if kernel_options else ()
     if hints is None or not (scale is None or isinstance(scale, float)) or not isinstance(return_lse, bool):
@@ -181,7 +196,7 @@ def _form(window: Optional[Window], sinks: Any, scale: Any, return_lse: bool, ke
     # The sinks of some dtypes are copied at each call.
     if sinks is not None and (type(sinks) is not torch.Tensor or sinks.dtype != torch.float32):
         return None
-    options = "cache", scale, return_lse, hints, sinks is None, window, pages, packed, most, invariant, allocates
+    options = "cache", scale, return_lse, hints, sinks is None, window, pages, packed, most, invariant, allocates, quantized[1:]
     return _calls.form_of(options)
 
 
@@ -261,8 +276,8 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
     device = "cuda" if backend == "cuda" else "cpu"
     if q.device.type != device:
         raise ValueError(f"backend=\"{backend}\" runs on {device}, found q on {q.device}")
-    if q.dtype not in KINDS:
-        raise NotImplementedError(f"q is of {q.dtype}, expected {', '.join(map(str, KINDS))}")
+    if q.dtype not in (*KINDS, NARROW):
+        raise NotImplementedError(f"q is of {q.dtype}, expected {', '.join(map(str, (*KINDS, NARROW)))}")
     if q.shape[-1] != k_cache.shape[3]:
         raise ValueError(f"q and k_cache must have one head_dim, found {q.shape[-1]} and {k_cache.shape[3]}")
     if k_cache.shape[:3] != v_cache.shape[:3]:
@@ -273,14 +288,14 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
                          "(batch, queries, heads, head_dim) and (pages, page, kv_heads, head_dim)")
 
 
-def _check_out(out: torch.Tensor, q: torch.Tensor, v_cache: torch.Tensor) -> None:
+def _check_out(out: torch.Tensor, q: torch.Tensor, v_cache: torch.Tensor, dtype: torch.dtype) -> None:
     """Checks what is known while torch.compile traces; the op checks addresses."""
     _check_class("out", out)
     shape = (*q.shape[:-1], v_cache.shape[3])
     if tuple(out.shape) != shape:
         raise ValueError(f"out must have the shape of the output, {list(shape)}, found {list(out.shape)}")
-    if out.dtype != q.dtype:
-        raise ValueError(f"out must have the output's dtype, {q.dtype}, found {out.dtype}")
+    if out.dtype != dtype:
+        raise ValueError(f"out must have the output's dtype, {dtype}, found {out.dtype}")
     if out.device != q.device:
         raise ValueError(f"out is on {out.device}, but q is on {q.device}")
 

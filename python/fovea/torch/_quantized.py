@@ -36,9 +36,10 @@ def _kind(name: str, scale: torch.Tensor, batch: int, kv_heads: int, columns: in
     return ("tensor", "head", "batch", "batch_head")[2 * (shape[0] != 1) + (shape[1] != 1)]
 
 
-def scales_of(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scales: Optional[Mapping[str, torch.Tensor]],
+def scales_of(query: torch.Tensor, value: torch.Tensor, batch: int, kv_heads: int, scales: Optional[Mapping[str, torch.Tensor]],
               output_dtype: Optional[torch.dtype]) -> Scales:
-    """Checks the arguments of a call on quantized tensors. Raises TypeError, ValueError."""
+    """Checks the arguments of a call on quantized tensors of so many sequences and key heads.
+    Raises TypeError, ValueError."""
     narrow = query.dtype == NARROW
     if not narrow:
         if scales is not None or output_dtype not in (None, query.dtype):
@@ -67,7 +68,7 @@ def scales_of(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale
         if one.dtype != torch.float32 or one.device != query.device:
             raise ValueError(f"scale {name!r} must be of torch.float32 on {query.device}, found {one.dtype} on {one.device}")
         one = one.reshape(1, 1) if not one.dim() else one
-        kinds.append(f"{name}:{_kind(name, one, key.shape[0], key.shape[1], value.shape[-1])}")
+        kinds.append(f"{name}:{_kind(name, one, batch, kv_heads, value.shape[-1])}")
         tensors.append(one)
     return Scales(tuple(tensors), ",".join(kinds), torch.bfloat16 if output_dtype is None else output_dtype)
 

@@ -1,9 +1,10 @@
 """Runs programs that combine features of attn.forward, and checks the results.
 
-    feature_pairs.py FOVEA_RUN TARGET
+    feature_pairs.py FOVEA_RUN TARGET [LEVEL]
 
 Every pair of choices of two features occurs in some program, except for pairs that the op rejects.
-Each program is lowered to the warp level and run there. Prints a line for each; exits with 1 if one
+Each program is lowered to the warp level, or to LEVEL, and run there. 8-bit floats need a target
+with wgmma. Prints a line for each; exits with 1 if one
 is wrong.
 """
 
@@ -26,7 +27,9 @@ SCORES = {
     ),
     "alibi": (
         (("slopes", "tensor<?xf32>"),),
-        """%slope = tensor.extract %slopes[%h] : tensor<?xf32>
+        """%steep = tensor.extract %slopes[%h] : tensor<?xf32>
+    %flat = arith.constant 0.0625 : f32
+    %slope = arith.mulf %steep, %flat : f32
     %d = arith.subi %j, %i : index
     %di = arith.index_cast %d : index to i32
     %df = arith.sitofp %di : i32 to f32
@@ -128,6 +131,9 @@ SIZES = {
     "one": ((2, 8, 2, 1, 150), ("Hq", "Hkv", "Sq")),
 }
 
+#: Elements of 8 bits, which only some targets multiply.
+NARROW = "f8E4M3FN"
+
 FEATURES = {
     "element": ("bf16", "f16", "f32"),
     "dims": ((64, 64), (40, 72), (96, 80), (128, 128)),
@@ -140,6 +146,7 @@ FEATURES = {
     "sinks": (False, True),
     "dropout": (False, True),
     "scale": ("default", "constant", "runtime"),
+    "scales": ("none", "tensor", "heads", "mean"),
     "results": ("o", "o f32", "o lse", "o f32 lse"),
 }
 
@@ -147,7 +154,10 @@ FEATURES = {
 def conflicts(choice):
     """Whether the op refuses this."""
     packed = choice.get("sequence") == "packed"
-    return packed and choice.get("blocks") in ("partial", "full")
+    lists = packed and choice.get("blocks") in ("partial", "full")
+    # The tolerance of f32 does not know scores that scales make larger.
+    scaled = choice.get("scales", "none") != "none" and choice.get("element") == "f32"
+    return lists or scaled or choice.get("scales") == "mean" and choice.get("dropout")
 
 
 def pairs_of(choice):
@@ -217,6 +227,14 @@ def program(choice):
         clause("scale", [("%scale", "f32")])
     elif choice["scale"] == "constant":
         clauses.append("scale(0.2)")
+    if choice["scales"] != "none":
+        batch = "?" if choice["sequence"] == "packed" else size("B")
+        leading = "1x1" if choice["scales"] == "tensor" else f"{batch}x{size('Hkv')}"
+        scales = {name: f"tensor<{leading}xf32>" for name in "qkv"}
+        if choice["scales"] == "mean":
+            scales["v_mean"] = f"tensor<{leading}x{dv}xf32>"
+        names = ", ".join(f'"{name}"' for name in scales)
+        clause("scales", [(f"%scale_{name}", kind) for name, kind in scales.items()], f", names = [{names}]")
     if choice["layout"] != "bhsd":
         clauses.append(f"layout({choice['layout']})")
     score_captures, score = SCORES[choice["score"]]
@@ -247,7 +265,8 @@ def program(choice):
     if mask:
         clauses.append(f"mask_mod({inner}) {{\n    {mask}\n    attn.yield %keep : i1\n  }}")
 
-    results = [("%o", tensor("Hq", "Sq", dv, "f32" if "f32" in choice["results"] else element))]
+    output = "f32" if "f32" in choice["results"] else "bf16" if element == NARROW else element
+    results = [("%o", tensor("Hq", "Sq", dv, output))]
     if "lse" in choice["results"]:
         results.append(("%lse", f"tensor<{size('B')}x{size('Hq')}x{size('Sq')}xf32>"))
     names, kinds = (", ".join(part) for part in zip(*results))
@@ -268,6 +287,9 @@ def program(choice):
     for number, (name, _) in enumerate(score_captures + mask_captures):
         for dim, extent in enumerate(shapes.get(name, ())):
             dims[f"capture{number}.{dim}"] = extent
+    if choice["sequence"] == "packed" and choice["scales"] in ("heads", "mean"):
+        for name in ("q_scale", "k_scale", "v_scale", *["v_mean"] * (choice["scales"] == "mean")):
+            dims[f"{name}.0"] = sizes["N+1"] - 1
     if choice["blocks"] != "none":
         dims["partial_index.3"] = 3
     if choice["blocks"] == "full":
@@ -275,14 +297,16 @@ def program(choice):
     return text, dims
 
 
-def main(fovea_run, target):
+def main(fovea_run, target, level="warp"):
     failed = False
+    if target == "sm_90a":
+        FEATURES["element"] += (NARROW,)
     for choice in covering():
         text, dims = program(choice)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "program.mlir"
             path.write_text(text)
-            command = [fovea_run, str(path), "--level=warp", f"--target={target}", "--check"]
+            command = [fovea_run, str(path), f"--level={level}", f"--target={target}", "--check"]
             command += ["--random=1", "--integers=0:130", *(f"--dims={name}={size}" for name, size in dims.items())]
             result = subprocess.run(command, capture_output=True, text=True)
         print(*(f"{name}={value}" for name, value in choice.items()), end=": ")

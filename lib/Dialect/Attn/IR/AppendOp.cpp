@@ -52,11 +52,12 @@ static LogicalResult verifyCache(AppendOp op, StringRef name, Value rows,
       return fail("new " + name + " and their cache must have rank 3 or 4");
   if (given.getEncoding() || kept.getEncoding())
     return fail("new " + name + " and their cache must have no encoding");
-  if (!isa<Float16Type, BFloat16Type, Float32Type>(kept.getElementType()) ||
+  if (!isa<Float8E4M3FNType, Float16Type, BFloat16Type, Float32Type>(
+          kept.getElementType()) ||
       given.getElementType() != kept.getElementType())
     return fail("new " + name +
-                " and their cache must have one element type: f16, bf16 or "
-                "f32");
+                " and their cache must have one element type: f8E4M3FN, f16, "
+                "bf16 or f32");
   ArrayRef<int64_t> row = given.getShape().take_back(kRowRank);
   if (ShapedType::isDynamic(row.back()) ||
       ShapedType::isDynamic(kept.getShape().back()))

@@ -25,7 +25,7 @@ func.func @encoding(%k: tensor<?x8x64xf32, "dense">, %kc: tensor<?x8x64xf32>, %s
 // -----
 
 func.func @element(%k: tensor<?x8x64xf32>, %kc: tensor<?x8x64xbf16>, %s: tensor<?xi64>) {
-  // expected-error@+1 {{new keys and their cache must have one element type: f16, bf16 or f32, found 'tensor<?x8x64xf32>' and 'tensor<?x8x64xbf16>'}}
+  // expected-error@+1 {{new keys and their cache must have one element type: f8E4M3FN, f16, bf16 or f32, found 'tensor<?x8x64xf32>' and 'tensor<?x8x64xbf16>'}}
   %0 = attn.append (%k) to (%kc) slots(%s : tensor<?xi64>) : tensor<?x8x64xf32> to tensor<?x8x64xbf16>
   return
 }
@@ -33,7 +33,7 @@ func.func @element(%k: tensor<?x8x64xf32>, %kc: tensor<?x8x64xbf16>, %s: tensor<
 // -----
 
 func.func @integers(%k: tensor<?x8x64xi8>, %kc: tensor<?x8x64xi8>, %s: tensor<?xi64>) {
-  // expected-error@+1 {{new keys and their cache must have one element type: f16, bf16 or f32, found 'tensor<?x8x64xi8>' and 'tensor<?x8x64xi8>'}}
+  // expected-error@+1 {{new keys and their cache must have one element type: f8E4M3FN, f16, bf16 or f32, found 'tensor<?x8x64xi8>' and 'tensor<?x8x64xi8>'}}
   %0 = attn.append (%k) to (%kc) slots(%s : tensor<?xi64>) : tensor<?x8x64xi8> to tensor<?x8x64xi8>
   return
 }

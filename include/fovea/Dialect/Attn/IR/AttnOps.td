@@ -518,8 +518,8 @@ def Attn_AppendOp : Attn_Op<"append", [
     give rows unspecified positions. No two rows may have the same position: the
     interpreter reports it, and a kernel writes one of them.
 
-    K and V have the element type of their cache: f16, bf16 or f32. They may
-    have different head dims. A cache of latent attention has no V.
+    K and V have the element type of their cache: f8E4M3FN, f16, bf16 or f32.
+    They may have different head dims. A cache of latent attention has no V.
 
     Example:
 

@@ -114,8 +114,9 @@ def main():
             rows += run_cell(torch, ours, text, mask, args, rng)
     for length in (4096, 16384):
         for kind in ("normal", "outliers", "mean 1"):
-            for v_mean in (True, False):
-                rows.append(errors(torch, ours, length, kind, v_mean=v_mean))
+            options = {"rotate": (False, True)} if kind == "outliers" else {"v_mean": (True, False)}
+            for name, values in options.items():
+                rows += [errors(torch, ours, length, kind, **{name: value}) for value in values]
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(rows, indent=1))
     return 0

@@ -107,7 +107,7 @@ public:
   bool isOn(const TargetInfo &) const override { return true; }
   std::vector<std::vector<std::string>> listShapes() const override;
   std::vector<std::string> listVariations() const override {
-    return {"recurrence=lazy"};
+    return {"recurrence=lazy", "work=single", "work=shares"};
   }
   std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,

@@ -347,6 +347,7 @@ std::vector<std::vector<std::string>> WarpGroupPlanner::listShapes() const {
 
 std::vector<std::string> WarpGroupPlanner::listVariations() const {
   return {"work=static",           "work=dynamic",     "work=single,chain=0",
+          "work=shares",
           "ping_pong=0",           "ping_pong=1",      "softmax_part=25",
           "softmax_part=50",       "softmax_part=100", "sum_by_dot=1",
           "cluster=2,work=static", "exp2_by_fma=25",   "add_by_dot=0",

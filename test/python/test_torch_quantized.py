@@ -78,6 +78,28 @@ def test_long_sums_of_one_sign(ours):
     assert (o - v.mean(2, keepdim=True)).abs().max() < 5e-3
 
 
+@pytest.mark.parametrize("dim", [16, 48, 80, 128, 256])
+def test_rotation(ours, dim):
+    from fovea.torch._quantized import _rotation
+
+    matrix = _rotation(dim, torch.device("cpu"))
+    assert (matrix @ matrix.T - torch.eye(dim)).abs().max() < 1e-5
+    assert matrix.abs().max() < 3 * dim**-0.5
+
+
+def test_rotated_outliers(ours):
+    """The test of the FlashAttention-3 paper: N(0, 1), and N(0, 100) for 0.1 % of the elements."""
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(1, 1, 1024, 128) + 10 * torch.randn(1, 1, 1024, 128) * (torch.rand(1, 1, 1024, 128) < 1e-3) for _ in range(3))
+    wanted = torch.nn.functional.scaled_dot_product_attention(q.double(), k.double(), v.double())
+    errors = []
+    for rotate in (False, True):
+        *narrow, scales = ours.quantize_attention_inputs(q, k, v, rotate=rotate)
+        o = ours.flex_attention(*narrow, scales=scales, output_dtype=torch.float32, backend="interpret:tile")
+        errors.append((o.double() - wanted).square().mean().sqrt().item())
+    assert errors[1] < 0.6 * errors[0], errors
+
+
 def test_compiled(ours):
     torch.compiler.reset()
     q, k, v, scales = ours.quantize_attention_inputs(*tensors(2))

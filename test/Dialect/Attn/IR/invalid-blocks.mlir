@@ -23,7 +23,7 @@ func.func @one_size(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>) -> !
 !t = tensor<2x4x300x32xf16>
 func.func @no_size(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>) -> !t {
   // expected-error @+1 {{block size must have two numbers, queries and keys, found 0}}
-  %o = "attn.forward"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 2>, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 2>, sequence = #attn.dense}> ({}, {}, {}, {})
     : (!t, !t, !t, tensor<2x4x3xi32>, tensor<2x4x3x5xi32>) -> !t
   return %o : !t
 }
@@ -33,7 +33,7 @@ func.func @no_size(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>) -> !t
 !t = tensor<2x4x300x32xf16>
 func.func @only_size(%q: !t) -> !t {
   // expected-error @+1 {{block size needs block lists, found none}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, blockSize = array<i64: 128, 128>, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, blockSize = array<i64: 128, 128>, sequence = #attn.dense}> ({}, {}, {}, {})
     : (!t, !t, !t) -> !t
   return %o : !t
 }

@@ -29,7 +29,7 @@ func.func @large_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v:
 
 func.func @two_scales(%q: tensor<2x4x?x64xbf16>, %s: f32) {
   // expected-error @+1 {{expected one scale, found a constant and an operand}}
-  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, f32) -> tensor<2x4x?x64xbf16>
   return
 }
@@ -200,7 +200,7 @@ func.func @dropout_generator(%q: tensor<1x4x?x64xbf16>, %s: i64) {
 
 func.func @dropout_unseeded(%q: tensor<1x4x8x64xbf16>) {
   // expected-error @+1 {{dropout takes a probability, a seed and an offset}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>) -> tensor<1x4x8x64xbf16>
   return
 }
@@ -254,7 +254,7 @@ func.func @packed_queries_most(%q: tensor<1x4x?x64xbf16>, %k: tensor<?x4x?x64xbf
 
 func.func @packed_queries_twice(%q: tensor<1x4x?x64xbf16>, %c: tensor<?xi32>) {
   // expected-error @+1 {{expected 'dense', 'lengths' or 'paged' keys with packed queries, found 'packed'}}
-  %o = "attn.forward"(%q, %q, %q, %c, %c, %c) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 0, 0, 0, 0>, sequence = #attn.packed_queries<#attn.packed>}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q, %c, %c, %c) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 3, 0, 0, 0, 0>, sequence = #attn.packed_queries<#attn.packed>}> ({}, {}, {}, {})
     : (tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> tensor<1x4x?x64xbf16>
   return
 }

@@ -107,7 +107,7 @@ func.func @isolated(%q: tensor<2x4x?x64xbf16>, %w: index) {
 
 func.func @terminator(%q: tensor<2x4x?x64xbf16>) {
   // expected-error @+1 {{mask_mod must end with 'attn.yield'}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       llvm.unreachable
     }, {}, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
@@ -118,7 +118,7 @@ func.func @terminator(%q: tensor<2x4x?x64xbf16>) {
 
 func.func @empty_block(%q: tensor<2x4x?x64xbf16>) {
   // expected-error @+1 {{expects a non-empty block}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
     }, {}, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
   return
@@ -128,7 +128,7 @@ func.func @empty_block(%q: tensor<2x4x?x64xbf16>) {
 
 func.func @region_count(%q: tensor<2x4x?x64xbf16>) {
   // expected-error @+1 {{expected 4 regions}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({})
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({})
     : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
   return
 }
@@ -137,7 +137,7 @@ func.func @region_count(%q: tensor<2x4x?x64xbf16>) {
 
 func.func @two_blocks(%q: tensor<2x4x?x64xbf16>) {
   // expected-error @+1 {{expects region #1 to have 0 or 1 blocks}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       cf.br ^bb1
     ^bb1:

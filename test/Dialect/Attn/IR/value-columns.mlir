@@ -32,7 +32,7 @@ func.func @neither(%q: tensor<2x4x64x32xbf16>) -> tensor<2x4x64x32xbf16> {
 
 func.func @one_number(%q: tensor<2x4x64x32xbf16>) -> tensor<2x4x64x32xbf16> {
   // expected-error @+1 {{value_columns must be the first column and the number of columns, found 1 numbers}}
-  %o = "attn.forward"(%q, %q) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, layout = #attn.layout<bhsd>, sequence = #attn.dense, valueColumns = array<i64: 32>}> ({}, {}, {}, {}) : (tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>) -> tensor<2x4x64x32xbf16>
+  %o = "attn.forward"(%q, %q) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, layout = #attn.layout<bhsd>, sequence = #attn.dense, valueColumns = array<i64: 32>}> ({}, {}, {}, {}) : (tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>) -> tensor<2x4x64x32xbf16>
   return %o : tensor<2x4x64x32xbf16>
 }
 

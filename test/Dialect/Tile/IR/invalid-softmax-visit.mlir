@@ -83,7 +83,7 @@ func.func @f(%i: index, %M: memref<?xi32>, %w: i32, %s: !full, %v: !values) {
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %s: !full, %v: !values) {
   // expected-error@+1 {{without 'visit' must have lower, upper, full_lower and full_upper, and no count, masked or init}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield %s : !full
   }, {
@@ -103,7 +103,7 @@ func.func @f(%i: index, %s: !full, %v: !values) {
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %s: !full, %v: !values) {
   // expected-error@+1 {{with 'visit' must have count and masked, and no bounds and no order}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield %s : !full
   }, {
@@ -125,7 +125,7 @@ func.func @f(%i: index, %s: !full, %v: !values) {
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %s: !full, %v: !values) {
   // expected-error@+1 {{with 'visit' must have count and masked, and no bounds and no order}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 0, 0, 0, 0, 1, 1, 2, 0>, descending, step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 0, 0, 0, 0, 1, 1, 2, 0, 0>, descending, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield %s : !full
   }, {

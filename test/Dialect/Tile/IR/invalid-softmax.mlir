@@ -192,7 +192,7 @@ func.func @f(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<8x32xf32, #tile.reg>)
 
 func.func @f(%i: index) {
   // expected-error@+1 {{region #0 ('scores') failed to verify constraint: region with 1 blocks}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   }, {
   }, {
   }, {
@@ -222,7 +222,7 @@ func.func @finish_sink(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<16x32xf32, 
 
 func.func @one_bound(%i: index) {
   // expected-error@+1 {{visible must have two bounds or none, found 1}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield
   }, {

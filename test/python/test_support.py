@@ -80,7 +80,11 @@ def test_facts(support):
 
 def test_what_is_missing(fovea, support):
     """The page's last table: each entry gives an error message."""
-    with pytest.raises(ValueError, match="unknown dtype 'f8E4M3FN'"):
-        fovea.attention(dtype="f8E4M3FN", head_dim=64)
+    with pytest.raises(fovea.CompileError, match="does not support elements of 8 bits"):
+        fovea.compile(fovea.attention(dtype="f8E4M3FN", head_dim=64), target="sm_80", cache=False)
+    with pytest.raises(fovea.CompileError, match="no gradients of quantized attention"):
+        fovea.compile(fovea.attention(dtype="f8E4M3FN", head_dim=64, gradient=True), target="sm_90a", cache=False)
+    with pytest.raises(ValueError, match="unknown dtype 'f8E5M2'"):
+        fovea.attention(dtype="f8E5M2", head_dim=64)
     with pytest.raises(fovea.CompileError, match="up to 256"):
         fovea.compile(fovea.attention(head_dim=576), target="sm_90a", cache=False)

@@ -96,7 +96,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
 
     8-bit inputs have few exponents, so they are quantized with scales:
 
-    ```mlir
+    ```
     scales(%sq, %sk, %sv, %mean : tensor<1x1xf32>, tensor<1x8xf32>, tensor<1x8xf32>,
            tensor<1x8x128xf32>, names = ["q", "k", "v", "v_mean"])
     ```

@@ -346,12 +346,12 @@ std::vector<std::vector<std::string>> WarpGroupPlanner::listShapes() const {
 }
 
 std::vector<std::string> WarpGroupPlanner::listVariations() const {
-  return {"work=static",           "work=dynamic",     "work=single,chain=0",
-          "work=shares",
-          "ping_pong=0",           "ping_pong=1",      "softmax_part=25",
-          "softmax_part=50",       "softmax_part=100", "sum_by_dot=1",
-          "cluster=2,work=static", "exp2_by_fma=25",   "add_by_dot=0",
-          "add_by_dot=1",          "output=direct",    "output=tma"};
+  return {"work=static",     "work=dynamic",          "work=single,chain=0",
+          "work=shares",     "ping_pong=0",           "ping_pong=1",
+          "softmax_part=25", "softmax_part=50",       "softmax_part=100",
+          "sum_by_dot=1",    "cluster=2,work=static", "exp2_by_fma=25",
+          "add_by_dot=0",    "add_by_dot=1",          "output=direct",
+          "output=tma"};
 }
 
 //===----------------------------------------------------------------------===//
@@ -398,8 +398,8 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   // P reaches 2^tau, which exceeds the range of f16.
   if (!problem.wideExponent)
     fields.tau = 8;
-  // 8-bit types have few exponents, half of which remain for the largest P of
-  // most rows.
+  // Deferred rescaling takes powers of two from the range of P, and 8-bit types
+  // have few.
   if (problem.bits.value == 8)
     fields.tau = 4;
   fields.softmaxPart = isSmall ? 50 : 25;

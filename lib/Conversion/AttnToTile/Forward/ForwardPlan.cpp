@@ -179,8 +179,7 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   if (failed(chosen) ||
       failed(dropUnusedFields(op, !boxes.captures.empty(), heads, *chosen)) ||
       failed(checkValueColumns(op, *chosen)) ||
-      failed(checkMean(op, *chosen)) ||
-      failed(checkShares(op, *chosen)))
+      failed(checkMean(op, *chosen)) || failed(checkShares(op, *chosen)))
     return failure();
   bool isGiven = options.plans && options.plans->get(getFunctionName(op));
   if (!isGiven && failed(adaptToValueColumns(op, problem, *chosen)))

@@ -152,7 +152,8 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
   };
   StreamBits bits{getBits(op.getQueryType()), getBits(op.getKeyType()),
                   getBits(op.getValueType()), getBits(op.getQueryType())};
-  // Outputs of f32 are not copied through shared memory if Q has fewer bits.
+  // The output of 8-bit Q has another width than Q. Outputs of f32 from 16-bit
+  // Q are not staged in shared memory.
   if (bits.query < 16)
     bits.output = getBits(op.getOutputType());
   ScheduleProblem problem{options.target, bits,

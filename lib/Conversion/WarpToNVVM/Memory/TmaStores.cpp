@@ -52,8 +52,7 @@ public:
 
 private:
   FailureOr<const Role *> getRole(Operation *op, bool mayBeSingle = false);
-  /// The role of an op that needs whole warp groups only if it needs their
-  /// barrier.
+  /// The role of `op`. Only with `needsBarrier` must it have whole warp groups.
   FailureOr<const Role *> getRoleOfWarps(Operation *op, bool needsBarrier);
   bool isReadBack(warp::FenceStoresOp fence);
   LogicalResult check(warp::CopyOutOp op, const Role &role);

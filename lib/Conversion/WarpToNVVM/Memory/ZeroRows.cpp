@@ -8,9 +8,8 @@
 //
 // Lowers `warp.zero_rows` to shared-memory stores by each warp group of the
 // role, by the warps of a smaller role, or by the only warp of a role that
-// issues dots, and allocates the named
-// barriers of warp groups. Runs with the other
-// lowerings of roles, before tiles become vectors.
+// issues dots, and allocates the named barriers of warp groups. Runs with the
+// other lowerings of roles, before tiles become vectors.
 //
 //===----------------------------------------------------------------------===//
 

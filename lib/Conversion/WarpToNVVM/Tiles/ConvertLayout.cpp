@@ -207,7 +207,7 @@ FailureOr<Value> LayoutExchange::emit(VectorType type) {
   int64_t bits = op.getType().getElementTypeBitWidth();
   for (int64_t next = 2; next * bits <= kWordBits && areWords(next); next *= 2)
     width = next;
-  // Whole vectors are cast, so that LLVM sees no narrower elements than words.
+  // Whole vectors are cast, so that LLVM sees no elements narrower than words.
   auto wordsOf = [&](int64_t elements) {
     Type word = width == 1 ? type.getElementType()
                            : Type(b.getIntegerType(width * bits));

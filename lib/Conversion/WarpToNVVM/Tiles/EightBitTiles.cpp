@@ -510,7 +510,8 @@ void EightBitStorer::store(std::pair<int64_t, int64_t> at,
           "r,r,r,r,r,~{memory}", operands);
 }
 
-/// Fails, maybe without a diagnostic, if the op is not lowered here.
+/// Fails without a diagnostic if another pattern lowers the op, and with one if
+/// none does.
 static LogicalResult checkEightBitStore(warp::LocalStoreOp op) {
   RankedTensorType tile = op.getValue().getType();
   MemRefType type = op.getTarget().getType();

@@ -55,8 +55,9 @@ private:
   /// Emits an error at the value's location, or at the kernel if the value has
   /// none.
   InFlightDiagnostic emitErrorAt(Value value);
-  /// Converts first operands in registers to the layout that the unit reads.
   void permuteTransposed();
+  void permuteLoad(warp::LocalLoadOp load);
+  /// Converts first operands in registers to the layout that the unit reads.
   LogicalResult convertOperands(plan::MatrixUnitAttrInterface unit);
   LogicalResult convertStored();
 
@@ -153,6 +154,45 @@ static bool readsWithComputed(Operation *op, Value buffer) {
          !dot.getA().getDefiningOp<warp::LocalLoadOp>();
 }
 
+/// The transposed loads whose tiles are stored into `buffer`; none unless all
+/// its other users are dots that may be permuted.
+static SmallVector<warp::LocalLoadOp> findPermutableLoads(Value buffer) {
+  if (!buffer.getDefiningOp<warp::AllocOp>())
+    return {};
+  SmallVector<Operation *> users;
+  for (Operation *user : buffer.getUsers()) {
+    if (!isa<warp::StageOp>(user))
+      users.push_back(user);
+    else
+      llvm::append_range(users, user->getUsers());
+  }
+  SmallVector<warp::LocalLoadOp> loads;
+  for (Operation *user : users) {
+    if (warp::LocalLoadOp load = getStoredLoad(user, buffer))
+      loads.push_back(load);
+    else if (!isa<warp::FenceStoresOp>(user) &&
+             !readsWithComputed(user, buffer))
+      return {};
+  }
+  return loads;
+}
+
+/// Loads pairs of adjacent columns, and reindexes them to the stored layout.
+void AssignLayoutsPass::permuteLoad(warp::LocalLoadOp load) {
+  constexpr int64_t kNeighbours = 2;
+  RankedTensorType stored = load.getType();
+  auto layout = cast<warp::RowPairsAttr>(stored.getEncoding());
+  auto pairs =
+      warp::RowPairsAttr::get(&getContext(), layout.getWarps(), kNeighbours);
+  load.getResult().setType(stored.cloneWithEncoding(pairs));
+  OpBuilder builder(load);
+  builder.setInsertionPointAfter(load);
+  auto converted = warp::ConvertLayoutOp::create(
+      builder, load.getLoc(), stored, load.getResult(), /*permuted=*/true);
+  load.getResult().replaceAllUsesExcept(converted, converted);
+  ++numConversions;
+}
+
 /// Both operands of a dot may be permuted along the dimension that it sums. If
 /// all dots that read a buffer have a computed first operand, and all tiles in
 /// the buffer were loaded transposed, then the columns of both are permuted so
@@ -166,42 +206,12 @@ void AssignLayoutsPass::permuteTransposed() {
       candidates.insert(getAllocation(dot.getB()));
   });
   for (Value buffer : candidates) {
-    if (!buffer.getDefiningOp<warp::AllocOp>())
-      continue;
-    SmallVector<Operation *> users;
-    for (Operation *user : buffer.getUsers()) {
-      if (!isa<warp::StageOp>(user))
-        users.push_back(user);
-      else
-        llvm::append_range(users, user->getUsers());
-    }
-    SmallVector<warp::LocalLoadOp> loads;
-    bool isPermutable = llvm::all_of(users, [&](Operation *user) {
-      if (warp::LocalLoadOp load = getStoredLoad(user, buffer)) {
-        loads.push_back(load);
-        return true;
-      }
-      return isa<warp::FenceStoresOp>(user) || readsWithComputed(user, buffer);
-    });
-    if (!isPermutable || loads.empty())
+    SmallVector<warp::LocalLoadOp> loads = findPermutableLoads(buffer);
+    if (loads.empty())
       continue;
     permuted.insert(buffer);
-    for (warp::LocalLoadOp load : loads) {
-      constexpr int64_t kNeighbours = 2;
-      RankedTensorType stored = load.getType();
-      auto layout = cast<warp::RowPairsAttr>(stored.getEncoding());
-      auto pairs = warp::RowPairsAttr::get(&getContext(), layout.getWarps(),
-                                           kNeighbours);
-      load.getResult().setType(RankedTensorType::get(
-          stored.getShape(), stored.getElementType(), pairs));
-      OpBuilder builder(load);
-      builder.setInsertionPointAfter(load);
-      Operation *user = *load->user_begin();
-      auto converted = warp::ConvertLayoutOp::create(
-          builder, load.getLoc(), stored, load.getResult(), /*permuted=*/true);
-      user->replaceUsesOfWith(load.getResult(), converted.getResult());
-      ++numConversions;
-    }
+    for (warp::LocalLoadOp load : loads)
+      permuteLoad(load);
   }
 }
 

@@ -8,6 +8,7 @@
 // RUN: %{run} --entry=merged --random=1 --dims capture0.0=4,capture1.0=5 2>&1 | FileCheck %s --check-prefix=MERGED
 // RUN: %{run} --entry=sinks --random=1 --dims arg0.1=2,arg1.0=3 2>&1 | FileCheck %s --check-prefix=SINKS
 // RUN: %{run} --entry=lists --random=1 --dims arg0.1=3,arg1.1=2,arg1.2=9,arg2.1=2,arg2.2=9,arg2.3=1 2>&1 | FileCheck %s --check-prefix=LISTS
+// RUN: %{run} --entry=scales --random=1 2>&1 | FileCheck %s --check-prefix=SCALES
 // RUN: %{run} --entry=pages --random=1 --dims arg0.2=3 2>&1 | FileCheck %s --check-prefix=PAGES
 // RUN: %python %S/Inputs/npy.py write %t.q.npy f32 "np.zeros((1, 1, 8, 8))"
 // RUN: %python %S/Inputs/npy.py write %t.k.npy f32 "np.zeros((4, 1, 2, 8))"
@@ -95,6 +96,15 @@ func.func @pages(%k: !k, %table: tensor<1x2xi32>, %n: tensor<1xi32>) -> (tensor<
   %o = attn.forward %q, %k, %k paged(%table, %n : tensor<1x2xi32>, tensor<1xi32>, page = 2) : tensor<1x1x8x8xf32>, !k, !k -> tensor<1x1x8x8xf32>
   %p = attn.forward %o, %q, %q : tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32> -> tensor<1x1x8x8xf32>
   return %o, %p : tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32>
+}
+
+!e = tensor<?x1x8x16xf8E4M3FN>
+func.func @scales(%three: tensor<3x1x8x16xf8E4M3FN>, %two: tensor<2x1xf32>) -> tensor<?x1x8x16xbf16> {
+  %q = tensor.cast %three : tensor<3x1x8x16xf8E4M3FN> to !e
+  %scale = tensor.cast %two : tensor<2x1xf32> to tensor<?x1xf32>
+  // SCALES: errors-values.mlir:[[@LINE+1]]:{{.*}}error: 'q_scale' must have 1 or 3 entries for sequences and 1 or 1 for key heads, found 2 and 1
+  %o = attn.forward %q, %q, %q scales(%scale : tensor<?x1xf32>, names = ["q"]) : !e, !e, !e -> tensor<?x1x8x16xbf16>
+  return %o : tensor<?x1x8x16xbf16>
 }
 
 func.func @table(%q: tensor<1x1x8x8xf32>, %k: tensor<4x1x2x8xf32>, %table: tensor<1x2xi32>, %n: tensor<1xi32>) -> tensor<1x1x8x8xf32> {

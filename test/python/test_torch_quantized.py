@@ -172,6 +172,7 @@ def test_ahead_of_time(fovea):
     values = _e4m3_values()
     assert numpy.array_equal(values[_to_e4m3(numbers.numpy())], values[bits], equal_nan=True)
     for scales, message in (({"x": "head"}, "scales must be among"), ({"q": "row"}, "the kind of scale 'q' must be one of"),
+                            ({"q": []}, "the kind of scale 'q' must be one of"),
                             ([1], "scales must be a dictionary, {name: kind}")):
         with pytest.raises(ValueError, match=message):
             fovea.attention(dtype="e4m3", head_dim=64, scales=scales)

@@ -246,7 +246,7 @@ def scales_of(given: Optional[Mapping[str, str]]) -> Dict[str, Tuple[bool, bool]
     for name, kind in (given or {}).items():
         if name not in SCALES:
             raise ValueError(f"scales must be among {', '.join(SCALES)}, found {name!r}")
-        if kind not in _SCALE_KINDS:
+        if not isinstance(kind, str) or kind not in _SCALE_KINDS:
             raise ValueError(f"the kind of scale {name!r} must be one of {', '.join(_SCALE_KINDS)}, found {kind!r}")
     return {name: _SCALE_KINDS[given[name]] for name in SCALES if given and name in given}
 

@@ -101,7 +101,6 @@ def quantize_attention_inputs(query: torch.Tensor, key: torch.Tensor, value: tor
         whether value is rounded without its mean over the keys, per head and column, which the
         kernel adds to the output. MMA units for 8 bits lose the low bits of long sums of equal
         sign: without this, the output of values with mean 1 at 16k keys is 18 % too small.
-
     rotate
         whether query and key are multiplied by one orthogonal matrix before they are rounded:
         random signs and a Hadamard matrix (FlashAttention-3, section 3.3). Their products stay
